@@ -1,0 +1,56 @@
+# Needs only Python 3.11 or newer with pip, and make. `make help` lists what there is.
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check format lock schema bench
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv with everything that is needed (done by the others by themselves)
+
+# Nothing here runs again until the lock or the project file changes.
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rota needs Python 3.11 or newer: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup ## run the demonstration; ARGS="--store postgres" for PostgreSQL
+	@$(BIN)/rota demo $(ARGS)
+
+test: setup ## run every test; ARGS="-k name" for some
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## format, lint, types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Hashes, but no addresses: a mirror or a folder of wheels serves as well as an index.
+lock: setup ## compile requirements/dev.txt anew for all supported Pythons
+	$(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command 'make lock' \
+		--extra postgres --extra embedded --group dev \
+		--output-file requirements/dev.txt pyproject.toml
+
+schema: setup ## write the committed schema dumps anew
+	$(BIN)/python -m tests.support.schema_dump
+
+bench: setup ## run benchmarks; ARGS="drain --store postgres"
+	@$(BIN)/python -m bench $(ARGS)
