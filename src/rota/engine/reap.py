@@ -1,0 +1,30 @@
+"""Reaping: sessions whose lease has run out give back what they held (R3.1, R3.8)."""
+
+from rota.clock import Clock, Rng
+from rota.policy.lifecycle import LeaseLost, decide
+from rota.policy.retry import Backoff
+from rota.store.base import Store
+
+SESSIONS = 100
+TASKS = 1_000
+
+_UNUSED = Backoff()
+"""A lost lease is decided without the kind, so a node that does not know it can reap (B124)."""
+
+
+async def reap(store: Store, clock: Clock, rng: Rng) -> int:
+    """Return how many tasks were taken back from sessions that are over.
+
+    Any number of nodes may do it at once: each task is moved by one of them, under the fence that
+    it was held with, so a report of the old holder that comes first wins.
+    """
+    returned = 0
+    for session_id in await store.end_expired(clock.now(), SESSIONS):
+        while held := await store.held(session_id, TASKS):
+            now = clock.now()
+            moves = [decide(task, LeaseLost(), _UNUSED, now, rng.random()) for task in held]
+            applied = sum(await store.finish(session_id, moves, now))
+            returned += applied
+            if not applied:
+                break
+    return returned

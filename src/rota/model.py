@@ -1,0 +1,259 @@
+"""The values that Rota is made of: tasks, lanes, sessions and what may become of them.
+
+All are frozen. Instants and durations are whole microseconds (`Micros`, see `rota.clock`), and
+payloads, results and errors are JSON text that has been checked already.
+"""
+
+from enum import IntEnum, StrEnum
+from typing import Any
+
+from msgspec import Struct, field
+
+from rota.config import LEVEL
+
+Micros = int
+
+
+class State(StrEnum):
+    """Where a task is in its life; the store keeps it by the table that the task lies in."""
+
+    SCHEDULED = "scheduled"
+    READY = "ready"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+    @property
+    def final(self) -> bool:
+        """Say whether a task in this state is over; `failed` is not: it can be replayed."""
+        return self in (State.COMPLETED, State.CANCELLED)
+
+
+class PriorityClass(IntEnum):
+    """The four classes that share capacity by weight (R7.1)."""
+
+    CRITICAL = 0
+    HIGH = 1
+    NORMAL = 2
+    LOW = 3
+
+    @classmethod
+    def of(cls, priority: int) -> "PriorityClass":
+        """Return the class of a priority: 0, 1-3, 4-6, 7-10.
+
+        >>> PriorityClass.of(5).name
+        'NORMAL'
+        """
+        return _CLASS_OF_PRIORITY[priority]
+
+
+_CLASS_OF_PRIORITY = [PriorityClass(c) for c in (0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3)]
+
+
+def rank_of(run_at: Micros, priority: int) -> Micros:
+    """Return a task's place in its lane: ten minutes of waiting are worth one level (R7.2)."""
+    return run_at + priority * LEVEL
+
+
+class NewTask(Struct, frozen=True):
+    """A task that has been checked and is about to be stored (R1.1).
+
+    `retry` is the task's own retry policy as JSON, or None for that of its kind. `key_until` is
+    when `key` stops returning this task once the task is over.
+    """
+
+    id: str
+    kind: str
+    payload: str
+    queue: str
+    tenant: str
+    priority: int
+    run_at: Micros
+    rank: Micros
+    created_at: Micros
+    timeout: Micros | None = None
+    retry: str | None = None
+    expires_at: Micros | None = None
+    key: str | None = None
+    key_until: Micros | None = None
+    tags: tuple[str, ...] = ()
+    headers: str | None = None
+
+
+class Accepted(Struct, frozen=True):
+    """The answer to a submit: the task's id, and whether this call made it (R1.4)."""
+
+    id: str
+    created: bool = True
+
+
+class Lane(Struct, frozen=True):
+    """A line of ready tasks inside which order is by rank."""
+
+    queue: str
+    cls: PriorityClass
+    tenant: str
+
+
+class Look(Struct, frozen=True):
+    """Where to look for lanes: from `after` onward among one class of one queue, then round.
+
+    `after` None means from the first tenant; `inclusive` lets the tenant `after` itself come first.
+    """
+
+    queue: str
+    cls: PriorityClass
+    after: str | None = None
+    inclusive: bool = False
+
+
+class Share(Struct, frozen=True):
+    """How many tasks a claim may take from a lane."""
+
+    lane: Lane
+    count: int
+
+
+class Claimed(Struct, frozen=True):
+    """A task as it is handed out to a session: `attempt` and `fence` count this hand-out."""
+
+    id: str
+    fence: int
+    attempt: int
+    lost: int
+    snoozes: int
+    kind: str
+    queue: str
+    tenant: str
+    priority: int
+    run_at: Micros
+    created_at: Micros
+    payload: str
+    timeout: Micros | None = None
+    retry: str | None = None
+    expires_at: Micros | None = None
+    headers: str | None = None
+
+
+class Transition(Struct, frozen=True):
+    """What shall become of a task that a session holds under `fence`.
+
+    `to` is one of scheduled, ready, completed, cancelled, failed. The counters are those that the
+    task has afterwards; for completed and cancelled they are left as they are. `error` is one
+    entry to be added to the task's errors, `result` what the handler returned, both JSON.
+    """
+
+    id: str
+    fence: int
+    to: State
+    run_at: Micros = 0
+    rank: Micros = 0
+    attempt: int = 0
+    lost: int = 0
+    snoozes: int = 0
+    error: str | None = None
+    result: str | None = None
+    reason: str | None = None
+
+
+class Staged(Struct, frozen=True):
+    """What a stage step moved, and the earliest run time that is left (None: nothing waits)."""
+
+    moved: int
+    next_at: Micros | None = None
+
+
+class Session(Struct, frozen=True):
+    """A worker process's registration; one renewal covers every task that it holds (R3.1)."""
+
+    id: str
+    name: str
+    host: str
+    pid: int
+    version: str
+    queues: tuple[str, ...]
+    kinds: tuple[str, ...]
+    slots: int
+    started_at: Micros
+    lease_until: Micros
+    closed_at: Micros | None = None
+
+
+class AttemptError(Struct, frozen=True, omit_defaults=True):
+    """One failed attempt: what was raised, cleaned and bounded, as text only (case B136)."""
+
+    at: Micros
+    attempt: int
+    type: str
+    message: str
+    traceback: str = ""
+    session: str = ""
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A task as it is read back, wherever it lies; what does not apply is None or empty."""
+
+    id: str
+    kind: str
+    queue: str
+    tenant: str
+    priority: int
+    state: State
+    payload: Any
+    created_at: Micros
+    run_at: Micros
+    started_at: Micros | None = None
+    finished_at: Micros | None = None
+    expires_at: Micros | None = None
+    timeout: Micros | None = None
+    retry: dict[str, Any] | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    headers: dict[str, str] = field(default_factory=dict)
+    attempt: int = 0
+    fence: int = 0
+    lost: int = 0
+    snoozes: int = 0
+    session: str | None = None
+    result: Any = None
+    errors: tuple[AttemptError, ...] = ()
+    reason: str | None = None
+
+    @property
+    def priority_class(self) -> PriorityClass:
+        """The class that the task's priority belongs to."""
+        return PriorityClass.of(self.priority)
+
+
+class TaskFilter(Struct, frozen=True, kw_only=True):
+    """Which tasks to read; every field that is set must match."""
+
+    states: tuple[State, ...] = ()
+    queue: str | None = None
+    kind: str | None = None
+    tenant: str | None = None
+    tag: str | None = None
+    key: str | None = None
+    id_prefix: str | None = None
+
+
+class CancelOutcome(StrEnum):
+    """The answer to a cancel (R5.1).
+
+    `running` means that the task runs at this moment and was left alone; `too_late` that it was
+    over already.
+    """
+
+    COMPLETED = "completed"
+    RUNNING = "running"
+    TOO_LATE = "too_late"
+    NOT_FOUND = "not_found"
+
+
+class RetryOutcome(StrEnum):
+    """The answer to a retry: done, or why not."""
+
+    COMPLETED = "completed"
+    NOT_RETRYABLE = "not_retryable"
+    NOT_FOUND = "not_found"

@@ -1,0 +1,155 @@
+"""Claims as many tasks as there is room for, and waits for a sign when there are none."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from rota.backend import Backend
+from rota.clock import Rng
+from rota.errors import StoreError, StoreUnavailable
+from rota.model import Claimed
+from rota.node.counts import Counts
+from rota.node.reporter import Reporter
+from rota.node.slots import Slots
+from rota.outage import pause
+
+log = logging.getLogger("rota.worker")
+
+POLL = 1.0
+"""An idle worker looks this often, in seconds, without any sign: the truth behind the hints."""
+CLAIM_MOST = 500
+BUFFER_MOST = 500
+PENDING_MOST = 2_000
+"""No more is claimed while so many endings wait for the store."""
+STALE = 0.5
+"""Whatever waits this long for a slot is handed back, for others may be free (case B143)."""
+
+
+class Claimer:
+    """Keeps the slots busy and holds little more than they can run (cases B139, B142, B143).
+
+    The buffer is measured: it covers what the handlers finish while one claim is under way, so
+    slow handlers have none and fast ones never wait.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        session_id: str,
+        queues: tuple[str, ...],
+        *,
+        slots: Slots,
+        reporter: Reporter,
+        counts: Counts,
+        rng: Rng,
+    ) -> None:
+        self._backend = backend
+        self._clock = backend.clock
+        self._session_id = session_id
+        self._queues = queues
+        self._slots = slots
+        self._reporter = reporter
+        self._counts = counts
+        self._rng = rng
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self._stopping = False
+        self._unsure = False
+        self._outages = 0
+        self._rate = 0.0
+        self._seconds = 0.005
+        self._seen = self._seen_started = slots.started
+        self._seen_at = self._moved_at = self._clock.monotonic()
+
+    def kick(self) -> None:
+        """Look for work at once: there is news."""
+        self._news.set()
+
+    def freed(self) -> None:
+        """Take note that there may be room."""
+        self._room.set()
+
+    def stop(self) -> None:
+        """Claim nothing more; a claim that is under way is still taken in."""
+        self._stopping = True
+        self._news.set()
+        self._room.set()
+
+    async def run(self) -> None:
+        """Claim until stopped."""
+        while not self._stopping:
+            self._room.clear()
+            want = self._want()
+            if want < 1:
+                await _either(self._room, STALE)
+                self._hand_back_stale()
+            elif not await self._step(want):
+                await _either(self._news, POLL * (0.75 + self._rng.random() / 2))
+
+    async def _step(self, want: int) -> bool:
+        """Claim once; say whether there may be more."""
+        self._news.clear()
+        began = self._clock.monotonic()
+        try:
+            tasks = await self._claim(want)
+        except StoreUnavailable as error:
+            self._unsure = True
+            wait = pause(self._outages, self._rng)
+            self._outages += 1
+            log.warning("no task can be claimed (%s); trying again in %.1f s", error, wait)
+            await self._clock.sleep(wait)
+            return True
+        except StoreError:
+            log.exception("a claim failed")
+            return False
+        self._unsure = False
+        self._outages = 0
+        if tasks:
+            self._measure(began)
+            self._counts.claimed += len(tasks)
+            self._slots.offer(tasks)
+        return bool(tasks)
+
+    async def _claim(self, want: int) -> Sequence[Claimed]:
+        if self._unsure:
+            # The claim whose answer was lost may have taken tasks that nobody here knows of.
+            held = await self._backend.held(self._session_id)
+            lost = [task for task in held if not self._knows(task)]
+            if lost:
+                return lost
+        avoid = tuple(self._slots.unknown)
+        return await self._backend.claim(self._session_id, self._queues, want, avoid)
+
+    def _knows(self, task: Claimed) -> bool:
+        return self._slots.holds(task) or self._reporter.holds(task.id, task.fence)
+
+    def _want(self) -> int:
+        if self._reporter.pending > PENDING_MOST:
+            return 0
+        free, waiting = self._slots.free, self._slots.buffered
+        most = min(int(self._rate * self._seconds * 1.5), BUFFER_MOST)
+        if not free and waiting * 2 >= most:
+            return 0
+        return min(free + max(most - waiting, 0), CLAIM_MOST)
+
+    def _measure(self, began: float) -> None:
+        now = self._clock.monotonic()
+        started = self._slots.started - self._seen
+        self._rate = (self._rate + started / max(now - self._seen_at, 0.001)) / 2
+        self._seconds = (self._seconds + now - began) / 2
+        self._seen, self._seen_at = self._slots.started, now
+
+    def _hand_back_stale(self) -> None:
+        now = self._clock.monotonic()
+        if not self._slots.buffered or self._slots.started != self._seen_started:
+            self._seen_started, self._moved_at = self._slots.started, now
+        elif now - self._moved_at >= STALE:
+            self._slots.release_buffered()
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass

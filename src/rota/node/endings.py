@@ -1,0 +1,96 @@
+"""What a handler's return or exception means for its task."""
+
+import traceback
+from typing import Any
+
+from rota.clock import Micros
+from rota.config import ERROR_TEXT_CHARS, RESULT_BYTES, TRACEBACK_CHARS
+from rota.errors import Cancel, Fail, HandlerError, InvalidTask, Retry, Snooze
+from rota.model import AttemptError, Claimed
+from rota.payload import clean, encode
+from rota.policy.lifecycle import Cancelled, Completed, Ending, Failed, Snoozed, TimedOut
+from rota.times import duration, moment
+
+_OWN_FRAMES = 1
+"""The first frame of a traceback is Rota's own call of the handler; it tells a reader nothing."""
+
+_NOTHING = Completed()
+
+
+def of_result(result: Any) -> Completed:
+    """Return how a handler that returned ends; `HandlerError` if the result is not JSON."""
+    if result is None:
+        return _NOTHING
+    try:
+        return Completed(encode(result, "result", most=RESULT_BYTES))
+    except InvalidTask as error:
+        raise HandlerError(f"the handler's {error}; return JSON values or None") from None
+
+
+def of_exception(error: BaseException, task: Claimed, session_id: str, now: Micros) -> Ending:
+    """Return how a handler that raised ends (R4.2)."""
+    try:
+        match error:
+            case Snooze():
+                return Snoozed(_until(error, now))
+            case Cancel():
+                return Cancelled(clean(str(error), ERROR_TEXT_CHARS))
+            case Retry():
+                after = None if error.after is None else duration(error.after, "Retry.after")
+                return Failed(describe(error, task, session_id, now), after=after)
+            case Fail() | HandlerError():
+                return Failed(describe(error, task, session_id, now), permanent=True)
+    except InvalidTask as wrong:
+        return Failed(describe(wrong, task, session_id, now))
+    return Failed(describe(error, task, session_id, now))
+
+
+def unreadable(error: InvalidTask, task: Claimed, session_id: str, now: Micros) -> Failed:
+    """Return how a task ends whose payload does not fit its handler: no retry would help."""
+    return Failed(describe(error, task, session_id, now), permanent=True)
+
+
+def timed_out(task: Claimed, session_id: str, now: Micros) -> TimedOut:
+    """Return how a task ends that ran beyond its timeout (R4.3)."""
+    seconds = (task.timeout or 0) / 1_000_000
+    message = f"ran longer than its timeout of {seconds:g} s"
+    return TimedOut(
+        AttemptError(
+            at=now, attempt=task.attempt, type="TimedOut", message=message, session=session_id
+        )
+    )
+
+
+def describe(error: BaseException, task: Claimed, session_id: str, now: Micros) -> AttemptError:
+    """Return an exception as text that can always be stored (cases B136, B157)."""
+    return AttemptError(
+        at=now,
+        attempt=task.attempt,
+        type=clean(type(error).__qualname__, 200),
+        message=clean(_message(error), ERROR_TEXT_CHARS),
+        traceback=clean(_traceback(error), TRACEBACK_CHARS),
+        session=session_id,
+    )
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as own:
+        return f"(its text could not be made: {type(own).__qualname__})"
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        trace = error.__traceback__
+        for _ in range(_OWN_FRAMES):
+            trace = trace.tb_next if trace is not None and trace.tb_next is not None else trace
+        return "".join(traceback.format_exception(type(error), error, trace))
+    except Exception as own:
+        return f"(no traceback: {type(own).__qualname__})"
+
+
+def _until(snooze: Snooze, now: Micros) -> Micros:
+    if snooze.until is not None:
+        return moment(snooze.until, "Snooze.until")
+    return now + duration(snooze.after, "Snooze.after")

@@ -1,0 +1,100 @@
+"""The heartbeat: it renews the session's lease and says when it can no longer be trusted."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from rota.clock import Clock, Rng
+from rota.config import LEASE_MARGIN_SHARE, SECOND
+from rota.errors import StoreError
+from rota.model import Micros
+from rota.outage import pause
+from rota.store.base import Pulse
+
+log = logging.getLogger("rota.worker")
+
+
+class Heart:
+    """Beats from a thread and a connection of its own, so that no handler costs the lease (B130).
+
+    `on_lost` is called once, from that thread, when the session is over or the lease could not be
+    renewed in time. Trust in the lease counts from when the renewal was sent, on the monotonic
+    clock (R3.4, case B163).
+    """
+
+    def __init__(
+        self,
+        pulse: Pulse,
+        session_id: str,
+        *,
+        lease: Micros,
+        clock: Clock,
+        rng: Rng,
+        on_lost: Callable[[], None],
+    ) -> None:
+        self._pulse = pulse
+        self._session_id = session_id
+        self._lease = lease
+        self._clock = clock
+        self._rng = rng
+        self._on_lost = on_lost
+        self._length = lease / SECOND
+        self._trusted_until = clock.monotonic() + self._length * (1 - LEASE_MARGIN_SHARE)
+        self._tries = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rota-heart", daemon=True)
+
+    def start(self) -> None:
+        """Begin to beat."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop beating and let go of the connection; waits for a beat that is under way."""
+        self._over.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    @property
+    def trusted(self) -> bool:
+        """Say whether the lease surely still holds."""
+        return not self._over.is_set() and self._clock.monotonic() < self._trusted_until
+
+    def beat(self) -> float | None:
+        """Renew once; return the seconds until the next beat, or None if the lease is lost."""
+        sent = self._clock.monotonic()
+        try:
+            now = self._clock.now()
+            alive = self._pulse.beat(self._session_id, now, now + self._lease)
+            self._clock.observe(self._pulse.clock(), self._clock.monotonic())
+        except StoreError as error:
+            return self._after_failure(error)
+        self._tries = 0
+        if not alive:
+            log.warning("session %s is over; its tasks run elsewhere", self._session_id)
+            return None
+        self._trusted_until = sent + self._length * (1 - LEASE_MARGIN_SHARE)
+        return self._length / 3
+
+    def _after_failure(self, error: StoreError) -> float | None:
+        left = self._trusted_until - self._clock.monotonic()
+        if left <= 0:
+            log.error("the lease of session %s could not be renewed: %s", self._session_id, error)
+            return None
+        self._tries += 1
+        return min(pause(self._tries, self._rng), max(left, 0.01), self._length / 6)
+
+    def _run(self) -> None:
+        wait: float | None = self._length / 3
+        try:
+            while wait is not None and not self._over.wait(wait):
+                wait = self.beat()
+            if wait is None:
+                self._over.set()
+                self._on_lost()
+        except Exception:
+            # A heart that stops in silence would be a lease lost in silence.
+            log.exception("the heartbeat of session %s failed", self._session_id)
+            self._over.set()
+            self._on_lost()
+        finally:
+            self._pulse.close()

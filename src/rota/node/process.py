@@ -1,0 +1,88 @@
+"""One worker process: an event loop, signals, and an orderly end."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+
+from rota.backend import Backend
+from rota.clock import Rng
+from rota.node.settings import WorkerSettings
+from rota.node.worker import Worker
+from rota.registry import Registry
+from rota.sync import new_event_loop
+
+log = logging.getLogger("rota.worker")
+
+SUPERVISED = "ROTA_SUPERVISED"
+"""Set for the children of a supervisor: they stop when it is gone, and leave Ctrl-C to it."""
+
+
+def run_here(
+    registry: Registry,
+    connect: Callable[[], Backend],
+    settings: WorkerSettings,
+    *,
+    rng: Rng,
+    version: str = "",
+) -> int:
+    """Run a worker in this process until it is told to stop; return the exit code.
+
+    The first SIGTERM or SIGINT drains, the second hands back at once (R3.6).
+    """
+
+    async def main() -> None:
+        worker = Worker(registry, connect(), settings, rng=rng, version=version)
+        _watch_signals(worker)
+        log.info(
+            "worker %d takes %s, %d at once",
+            os.getpid(),
+            ", ".join(settings.queues or registry.queues),
+            settings.concurrency,
+        )
+        await worker.run()
+        counts = worker.counts
+        log.info("stopped; %d results reported, %d refused", counts.reported, counts.refused)
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main())
+    return 0
+
+
+def leave(code: int) -> None:
+    """End this process although handlers may still run in threads: their tasks are handed back."""
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if any(thread.name.startswith("rota-handler") for thread in threading.enumerate()):
+        os._exit(code)
+
+
+def _watch_signals(worker: Worker) -> None:
+    loop = asyncio.get_running_loop()
+    asked = False
+
+    def ask() -> None:
+        nonlocal asked
+        if asked:
+            log.info("handing back what still runs")
+            worker.stop()
+        else:
+            log.info("draining; once more to stop at once")
+            worker.drain()
+        asked = True
+
+    loop.add_signal_handler(signal.SIGTERM, ask)
+    loop.add_signal_handler(signal.SIGINT, ask)
+    if os.environ.get(SUPERVISED):
+
+        def parent_gone() -> None:
+            loop.remove_reader(0)
+            log.warning("the supervisor is gone")
+            worker.drain()
+
+        # The supervisor holds the other end and never writes: readable means that it is gone.
+        loop.add_reader(0, parent_gone)

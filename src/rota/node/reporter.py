@@ -1,0 +1,140 @@
+"""Reports the endings of runs in batches, again and again until the answer is definite."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from rota.backend import Backend, Report
+from rota.clock import Rng
+from rota.errors import StoreError, StoreUnavailable
+from rota.model import AttemptError
+from rota.node.counts import Counts
+from rota.outage import pause
+from rota.policy.lifecycle import Failed
+
+log = logging.getLogger("rota.worker")
+
+BATCH = 1_000
+
+
+class Reporter:
+    """Gathers endings while a report is under way, so batches grow with the load by themselves.
+
+    A report whose outcome is not known is repeated with the same fences; the guard in the store
+    makes that safe (R3.2). What the store refuses because of an old fence is counted.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        session_id: str,
+        counts: Counts,
+        rng: Rng,
+        *,
+        sent: Callable[[], None],
+    ) -> None:
+        self._backend = backend
+        self._session_id = session_id
+        self._counts = counts
+        self._rng = rng
+        self._sent = sent
+        self._waiting: deque[Report] = deque()
+        self._under_way: Sequence[Report] = ()
+        self._news = asyncio.Event()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    def add(self, report: Report) -> None:
+        """Take in an ending."""
+        self._waiting.append(report)
+        self._quiet.clear()
+        self._news.set()
+
+    @property
+    def pending(self) -> int:
+        """How many endings the store has not confirmed."""
+        return len(self._waiting) + len(self._under_way)
+
+    def holds(self, task_id: str, fence: int) -> bool:
+        """Say whether the ending of this hand-out has not been confirmed."""
+        return any(
+            report.task.id == task_id and report.task.fence == fence
+            for report in (*self._waiting, *self._under_way)
+        )
+
+    async def flushed(self) -> None:
+        """Wait until everything is confirmed."""
+        await self._quiet.wait()
+
+    async def run(self) -> None:
+        """Report until cancelled."""
+        while True:
+            await self._news.wait()
+            await self.step()
+
+    async def step(self) -> None:
+        """Report what waits, at most one batch."""
+        size = min(len(self._waiting), BATCH)
+        self._under_way = [self._waiting.popleft() for _ in range(size)]
+        if not self._waiting:
+            self._news.clear()
+        if self._under_way:
+            await self._send(self._under_way)
+        self._under_way = ()
+        if not self._waiting:
+            self._quiet.set()
+        self._sent()
+
+    async def _send(self, reports: Sequence[Report]) -> None:
+        repeated = 0
+        while True:
+            try:
+                verdicts = await self._backend.finish(self._session_id, reports)
+            except StoreUnavailable as error:
+                wait = pause(repeated, self._rng)
+                repeated += 1
+                log.warning(
+                    "%d results could not be reported yet (%s); again in %.1f s",
+                    len(reports), error, wait,
+                )  # fmt: skip
+                await self._backend.clock.sleep(wait)
+            except StoreError as error:
+                await self._separate(reports, error)
+                return
+            else:
+                self._count(reports, verdicts, repeated=repeated > 0)
+                return
+
+    def _count(
+        self, reports: Sequence[Report], verdicts: Sequence[bool], *, repeated: bool
+    ) -> None:
+        refused = [r for r, applied in zip(reports, verdicts, strict=True) if not applied]
+        self._counts.reported += len(reports) - len(refused)
+        # After an unknown outcome a refusal may only mean that the first try had arrived.
+        if refused and not repeated:
+            self._counts.refused += len(refused)
+            log.warning(
+                "%d results were refused: the tasks are not held under that fence any more, "
+                "for instance %s", len(refused), refused[0].task.id,
+            )  # fmt: skip
+
+    async def _separate(self, reports: Sequence[Report], error: StoreError) -> None:
+        """Find the report that the store cannot take, and report a failure in its place."""
+        if len(reports) > 1:
+            for report in reports:
+                await self._send([report])
+            return
+        (report,) = reports
+        log.error("the result of task %s could not be stored: %s", report.task.id, error)
+        if isinstance(report.ending, Failed) and report.ending.error.type == "ResultRefused":
+            # Even the plain report is refused; the lease will end and the task be tried again.
+            self._counts.refused += 1
+            return
+        told = AttemptError(
+            at=self._backend.clock.now(),
+            attempt=report.task.attempt,
+            type="ResultRefused",
+            message="the store could not keep the handler's result; see the worker's log",
+        )
+        await self._send([Report(report.task, Failed(told), report.backoff)])

@@ -1,0 +1,152 @@
+"""One session of a worker, from its registration to its end or the loss of its lease."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from rota.backend import Backend
+from rota.clock import Rng
+from rota.config import SECOND
+from rota.model import Session
+from rota.node.claimer import Claimer
+from rota.node.counts import Counts
+from rota.node.heart import Heart
+from rota.node.reporter import Reporter
+from rota.node.settings import WorkerSettings
+from rota.node.slots import Slots
+from rota.outage import through_outage
+
+log = logging.getLogger("rota.worker")
+
+LAST_WORDS = 1.0
+"""Cancelled handlers get this many seconds to clean up before their tasks are handed back."""
+
+
+class Shift:
+    """Claims, runs and reports under one session."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        session: Session,
+        settings: WorkerSettings,
+        *,
+        slots: Slots,
+        counts: Counts,
+        rng: Rng,
+    ) -> None:
+        self._backend = backend
+        self._session = session
+        self._settings = settings
+        self._slots = slots
+        self._counts = counts
+        self._rng = rng
+        self._loop = asyncio.get_running_loop()
+        self._lost = asyncio.Event()
+        self.reporter = Reporter(backend, session.id, counts, rng, sent=self._sent)
+        self.claimer = Claimer(
+            backend,
+            session.id,
+            session.queues,
+            slots=slots,
+            reporter=self.reporter,
+            counts=counts,
+            rng=rng,
+        )
+        self._heart = Heart(
+            backend.pulse(),
+            session.id,
+            lease=settings.lease,
+            clock=backend.clock,
+            rng=rng,
+            on_lost=self._lease_lost,
+        )
+
+    def _sent(self) -> None:
+        self.claimer.freed()
+
+    def _lease_lost(self) -> None:
+        self._loop.call_soon_threadsafe(self._lose)
+
+    def _lose(self) -> None:
+        # At once, from the loop's next turn: nothing may run on beyond the lease (R3.4).
+        self._counts.lost += self._slots.abandon()
+        self._lost.set()
+
+    async def run(self, draining: asyncio.Event, stopping: asyncio.Event) -> None:
+        """Work until the lease is lost, or until drained; hands back whatever is left (R3.6)."""
+        backend, session = self._backend, self._session
+        await through_outage(
+            lambda: backend.open_session(session), backend.clock, self._rng, what="the session"
+        )
+        self._counts.sessions += 1
+        self._slots.session_id = session.id
+        self._slots.trusted = lambda: self._heart.trusted
+        self._heart.start()
+        reporting = asyncio.create_task(self.reporter.run(), name="rota-reporter")
+        claiming = asyncio.create_task(self.claimer.run(), name="rota-claimer")
+        try:
+            await _first(self._lost, draining, also=(reporting, claiming))
+            self.claimer.stop()
+            await _ended(claiming, self._lost)
+            if not self._lost.is_set():
+                await self._drain(stopping)
+        finally:
+            for task in (claiming, reporting):
+                task.cancel()
+            await asyncio.gather(claiming, reporting, return_exceptions=True)
+            await self._close()
+
+    async def _drain(self, stopping: asyncio.Event) -> None:
+        """Finish within the grace time, then hand back the rest at once."""
+        self._slots.release_buffered()
+        if self._slots.busy:
+            log.info("draining: %d tasks still run", self._slots.busy)
+        await self._until(self._slots.idle(), self._settings.grace / SECOND, stopping)
+        stuck = self._slots.release_running()
+        await self._until(self._slots.idle(), LAST_WORDS if self._slots.busy else 0.0, None)
+        for run in stuck:
+            if self._slots.holds(run.claimed):
+                log.warning("handed back %s although its thread still runs", run.claimed.id)
+                self._slots.give_up(run)
+        await self._until(self.reporter.flushed(), self._settings.lease / SECOND, None)
+
+    async def _until(
+        self, work: Coroutine[Any, Any, Any], seconds: float, stopping: asyncio.Event | None
+    ) -> None:
+        """Await `work` for so long, but not beyond a call to stop or the loss of the lease."""
+        waits = [asyncio.ensure_future(work), asyncio.ensure_future(self._lost.wait())]
+        if stopping is not None:
+            waits.append(asyncio.ensure_future(stopping.wait()))
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+
+    async def _close(self) -> None:
+        await self._loop.run_in_executor(None, self._heart.stop)
+        if self._lost.is_set():
+            return
+        try:
+            async with asyncio.timeout(self._settings.lease / SECOND / 3):
+                await self._backend.close_session(self._session.id)
+        except Exception as error:
+            # The lease ends by itself; closing only makes it known sooner.
+            log.warning("session %s could not be closed: %s", self._session.id, error)
+
+
+async def _first(*events: asyncio.Event, also: tuple[asyncio.Task[None], ...]) -> None:
+    """Wait for the first of the events; a background task that ends early raises here."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    done, _ = await asyncio.wait([*waits, *also], return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
+    for task in also:
+        if task in done:
+            task.result()
+
+
+async def _ended(task: asyncio.Task[None], lost: asyncio.Event) -> None:
+    wait = asyncio.ensure_future(lost.wait())
+    await asyncio.wait([task, wait], return_when=asyncio.FIRST_COMPLETED)
+    wait.cancel()

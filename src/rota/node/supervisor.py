@@ -1,0 +1,84 @@
+"""Several worker processes under one: started, started again when they die, stopped together."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Sequence
+
+from rota.clock import Clock
+from rota.node.process import SUPERVISED
+
+log = logging.getLogger("rota.supervisor")
+
+SOON = 10.0
+"""A child that lived shorter than this many seconds died young; its successor waits."""
+LONGEST_WAIT = 30.0
+
+
+class Supervisor:
+    """Keeps `processes` children of one command alive until it is told to stop."""
+
+    def __init__(self, command: Sequence[str], processes: int, clock: Clock) -> None:
+        self._command = command
+        self._processes = processes
+        self._clock = clock
+        self._children: dict[int, asyncio.subprocess.Process] = {}
+        self._ending = asyncio.Event()
+
+    async def run(self) -> int:
+        """Run until stopped; return the exit code: 0 if every child ended well."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signal, number)
+        codes = await asyncio.gather(*(self._keep() for _ in range(self._processes)))
+        return max(codes)
+
+    def _signal(self, number: int) -> None:
+        self._ending.set()
+        for child in self._children.values():
+            child.send_signal(number)
+
+    async def _keep(self) -> int:
+        wait = 0.0
+        while True:
+            born = self._clock.monotonic()
+            code = await self._child()
+            if self._ending.is_set():
+                return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else 1
+            young = self._clock.monotonic() - born < SOON
+            wait = min(max(wait * 2, 1.0), LONGEST_WAIT) if young else 0.0
+            log.error("a worker process ended with %d; starting another in %.0f s", code, wait)
+            if await self._told_to_end(wait):
+                return 1
+
+    async def _child(self) -> int:
+        # A session of its own, so that Ctrl-C reaches the children through us, once.
+        child = await asyncio.create_subprocess_exec(
+            *self._command,
+            stdin=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            env=os.environ | {SUPERVISED: "1"},
+        )
+        self._children[child.pid] = child
+        try:
+            return await child.wait()
+        finally:
+            del self._children[child.pid]
+
+    async def _told_to_end(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+def supervise(command: Sequence[str], processes: int, clock: Clock) -> int:
+    """Run `processes` children of `command` until told to stop; return the exit code."""
+
+    async def main() -> int:
+        return await Supervisor(command, processes, clock).run()
+
+    return asyncio.run(main())

@@ -1,0 +1,157 @@
+"""How one task differs from the defaults of its kind: read, checked and named in errors (R1.1)."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from msgspec import Struct
+
+from rota import config
+from rota.clock import Micros
+from rota.errors import ConfigurationError, InvalidTask, UnknownOption
+from rota.payload import encode
+from rota.policy.retry import Backoff
+from rota.registry import check_name, did_you_mean
+from rota.times import Duration, Instant, duration, moment
+
+
+class TaskOptions(TypedDict, total=False):
+    """What `using(…)` takes.
+
+    `run_at` and `delay` exclude each other, and so do `expires_at` and `expires_in`.
+    """
+
+    queue: str
+    tenant: str
+    priority: int
+    run_at: Instant
+    delay: Duration
+    timeout: Duration | None
+    retry: Backoff
+    key: str
+    key_window: Duration
+    expires_at: Instant
+    expires_in: Duration
+    tags: list[str] | tuple[str, ...]
+    headers: Mapping[str, str]
+
+
+class Options(Struct, frozen=True):
+    """Checked options; what is None is left to the kind's defaults."""
+
+    queue: str | None = None
+    tenant: str = ""
+    priority: int | None = None
+    run_at: Micros | None = None
+    delay: Micros = 0
+    timeout: Micros | None = None
+    retry: str | None = None
+    key: str | None = None
+    key_window: Micros = config.KEY_WINDOW
+    expires_at: Micros | None = None
+    expires_in: Micros | None = None
+    tags: tuple[str, ...] = ()
+    headers: str | None = None
+
+
+DEFAULTS = Options()
+
+
+def check_options(given: Mapping[str, Any], base: Options = DEFAULTS) -> Options:
+    """Return `base` with the given options; `InvalidTask` names the one that is wrong."""
+    checked = {name: getattr(base, name) for name in Options.__struct_fields__}
+    for name, value in given.items():
+        check = _CHECKS.get(name)
+        if check is None:
+            raise UnknownOption(name, f"is not an option{did_you_mean(name, _CHECKS)}")
+        checked[name] = check(value, name)
+    for one, other in (("run_at", "delay"), ("expires_at", "expires_in")):
+        if one in given and other in given:
+            raise InvalidTask(one, f"and {other} exclude each other; give one of them")
+        if one in given:
+            checked[other] = 0 if other == "delay" else None
+        elif other in given:
+            checked[one] = None
+    return Options(**checked)
+
+
+def check_priority(value: object, field: str = "priority") -> int:
+    """Return a priority, 0 (first) to 10 (last)."""
+    if type(value) is not int or not 0 <= value <= config.PRIORITY_LOWEST:
+        raise InvalidTask(field, f"must be a whole number from 0 (highest) to 10, not {value!r}")
+    return value
+
+
+def check_tenant(value: object, field: str = "tenant") -> str:
+    """Return a tenant's name; "" is for work on nobody's behalf."""
+    return "" if value == "" else check_name(value, field)
+
+
+def _text(value: object, field: str, most: int) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= most:
+        raise InvalidTask(field, f"must be text of 1 to {most} characters, not {value!r:.80}")
+    encode(value, field)
+    return value
+
+
+def _key(value: object, field: str) -> str:
+    return _text(value, field, config.KEY_CHARS)
+
+
+def _retry(value: object, field: str) -> str:
+    if not isinstance(value, Backoff):
+        raise InvalidTask(field, f"must be a Backoff(…), not {value!r:.80}")
+    return value.to_json()
+
+
+def _timeout(value: object, field: str) -> Micros | None:
+    if value is None:
+        return None
+    return positive(value, field)
+
+
+def positive(value: object, field: str) -> Micros:
+    """Return a duration that is more than nothing."""
+    length = duration(value, field)
+    if length == 0:
+        raise InvalidTask(field, "must be more than 0")
+    return length
+
+
+def _tags(value: object, field: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or len(value) > config.TAGS:
+        raise InvalidTask(field, f"must be a list of at most {config.TAGS} texts")
+    return tuple(_text(tag, f"{field}[{n}]", config.TAG_CHARS) for n, tag in enumerate(value))
+
+
+def _headers(value: object, field: str) -> str | None:
+    if not isinstance(value, Mapping) or len(value) > config.HEADERS:
+        raise InvalidTask(field, f"must be a mapping of at most {config.HEADERS} texts to texts")
+    for name, item in value.items():
+        if not isinstance(name, str) or not isinstance(item, str):
+            raise InvalidTask(f"{field}.{name}", "must be text")
+    return encode(dict(value), field, most=config.HEADERS_BYTES) if value else None
+
+
+_CHECKS: dict[str, Any] = {
+    "queue": check_name,
+    "tenant": check_tenant,
+    "priority": check_priority,
+    "run_at": moment,
+    "delay": duration,
+    "timeout": _timeout,
+    "retry": _retry,
+    "key": _key,
+    "key_window": positive,
+    "expires_at": moment,
+    "expires_in": positive,
+    "tags": _tags,
+    "headers": _headers,
+}
+
+
+def declared(check: Any, value: Any, field: str, kind: str) -> Any:
+    """Check a default that is declared with a kind; a mistake there is one of configuration."""
+    try:
+        return check(value, field)
+    except InvalidTask as error:
+        raise ConfigurationError(f"task {kind}: {error}") from None

@@ -1,0 +1,54 @@
+"""Waits out a store that is away: again and again, later and later, with jitter (R3.7)."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from rota.clock import Clock, Rng
+from rota.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+FIRST = 0.1
+LONGEST = 5.0
+
+log = logging.getLogger("rota.store")
+
+
+def pause(tries: int, rng: Rng) -> float:
+    """Return the seconds until the next try: 0.1 s doubling to 5 s, up to half of it by chance.
+
+    Chance keeps a thousand processes from coming back in the same instant.
+    """
+    longest: float = min(FIRST * 2.0 ** min(tries, 10), LONGEST)
+    return longest * (0.5 + rng.random() / 2)
+
+
+async def through_outage(
+    call: Callable[[], Awaitable[T]],
+    clock: Clock,
+    rng: Rng,
+    *,
+    patience: float | None = None,
+    what: str = "the store",
+) -> T:
+    """Repeat `call` while the store is unavailable, for `patience` seconds (None: for ever).
+
+    Only for calls that may be repeated although their outcome is not known.
+    """
+    began = clock.monotonic()
+    tries = 0
+    while True:
+        try:
+            result = await call()
+        except StoreUnavailable as error:
+            wait = pause(tries, rng)
+            tries += 1
+            if patience is not None and clock.monotonic() - began + wait > patience:
+                raise
+            log.warning("%s is unavailable (%s); trying again in %.1f s", what, error, wait)
+            await clock.sleep(wait)
+        else:
+            if tries:
+                log.info("%s is back", what)
+            return result

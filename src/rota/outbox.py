@@ -1,0 +1,121 @@
+"""Concurrent single submits share one commit, and each is answered after it (design §5)."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from typing import NamedTuple
+
+from rota.errors import RotaError, StoreError, StoreUnavailable
+from rota.model import Accepted, NewTask
+
+BATCH = 500
+
+Answer = Accepted | BaseException
+Submit = Callable[[Sequence[NewTask]], Awaitable[list[Accepted]]]
+
+
+class _Waiting(NamedTuple):
+    task: NewTask
+    future: "Future[Accepted] | asyncio.Future[Accepted]"
+    loop: asyncio.AbstractEventLoop | None
+
+
+class Outbox:
+    """Gathers what many threads and loops submit while a commit is under way.
+
+    There is no timer: a lone submit goes out at once, and while it does the others gather. All
+    that wait are woken together, once per loop.
+    """
+
+    def __init__(self, submit: Submit, loop: asyncio.AbstractEventLoop) -> None:
+        self._submit = submit
+        self._loop = loop
+        self._waiting: deque[_Waiting] = deque()
+        self._lock = threading.Lock()
+        self._busy = False
+        self._run: asyncio.Task[None] | None = None
+
+    def put(self, task: NewTask) -> Future[Accepted]:
+        """Add a task from any thread; the future ends after the commit."""
+        future: Future[Accepted] = Future()
+        self._add(_Waiting(task, future, None))
+        return future
+
+    async def aput(self, task: NewTask) -> Accepted:
+        """Add a task from any event loop and wait for the commit."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Accepted] = loop.create_future()
+        self._add(_Waiting(task, future, loop))
+        return await future
+
+    def _add(self, waiting: _Waiting) -> None:
+        with self._lock:
+            self._waiting.append(waiting)
+            if self._busy:
+                return
+            self._busy = True
+        self._loop.call_soon_threadsafe(self._start)
+
+    def _start(self) -> None:
+        self._run = asyncio.ensure_future(self._flush_all())
+
+    async def _flush_all(self) -> None:
+        while batch := self._take():
+            tasks = [waiting.task for waiting in batch]
+            answers: Sequence[Answer]
+            try:
+                answers = await self._submit(tasks)
+            except StoreError as error:
+                answers = await self._one_by_one(tasks, error)
+            except BaseException as error:
+                _answer(batch, [error] * len(batch))
+                if not isinstance(error, Exception):
+                    raise
+                continue
+            _answer(batch, answers)
+
+    def _take(self) -> list[_Waiting]:
+        with self._lock:
+            count = min(len(self._waiting), BATCH)
+            self._busy = count > 0
+            return [self._waiting.popleft() for _ in range(count)]
+
+    async def _one_by_one(self, tasks: Sequence[NewTask], error: StoreError) -> list[Answer]:
+        # What the store refused may be one caller's fault; the others must not pay for it.
+        if len(tasks) == 1 or isinstance(error, StoreUnavailable):
+            return [error] * len(tasks)
+        answers: list[Answer] = []
+        for task in tasks:
+            try:
+                answers += await self._submit([task])
+            except RotaError as own:
+                answers.append(own)
+        return answers
+
+
+def _answer(batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Accepted], Answer]]] = {}
+    for waiting, answer in zip(batch, answers, strict=True):
+        if isinstance(waiting.future, Future):
+            _settle(waiting.future, answer)
+        elif waiting.loop is not None:
+            by_loop.setdefault(waiting.loop, []).append((waiting.future, answer))
+    for loop, pairs in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_settle_all, pairs)
+
+
+def _settle_all(pairs: Sequence[tuple[asyncio.Future[Accepted], Answer]]) -> None:
+    for future, answer in pairs:
+        _settle(future, answer)
+
+
+def _settle(future: "Future[Accepted] | asyncio.Future[Accepted]", answer: Answer) -> None:
+    if future.done():  # its caller was cancelled; the task is stored all the same
+        return
+    if isinstance(answer, BaseException):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)

@@ -1,0 +1,93 @@
+"""The kinds of task that a program knows: the allow-list of what can ever be run (case B176)."""
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rota.arguments import Arguments
+from rota.config import NAME_PATTERN, PRIORITY_DEFAULT
+from rota.errors import ConfigurationError, InvalidTask, UnknownKind
+from rota.model import Micros
+from rota.policy.retry import Backoff
+
+_NAME = re.compile(NAME_PATTERN)
+
+
+def check_name(value: object, field: str) -> str:
+    """Return a name of a kind, queue or tenant; `InvalidTask` if it cannot be one."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise InvalidTask(
+            field,
+            f"{value!r} is no name; take 1 to 128 letters, digits, '.', '_' or '-', "
+            "beginning with a letter or digit",
+        )
+    return value
+
+
+class Kind:
+    """A registered kind: its handler, and the defaults of its tasks."""
+
+    def __init__(
+        self,
+        name: str,
+        handler: Callable[..., Any],
+        *,
+        queue: str = "default",
+        priority: int = PRIORITY_DEFAULT,
+        timeout: Micros | None = None,
+        retry: Backoff | None = None,
+    ) -> None:
+        self.name = check_name(name, "name")
+        self.handler = handler
+        self.queue = queue
+        self.priority = priority
+        self.timeout = timeout
+        self.retry = retry or Backoff()
+        self.arguments = Arguments(name, handler)
+        self.is_async = inspect.iscoroutinefunction(handler)
+
+
+class Registry:
+    """The kinds of one app, by name."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, Kind] = {}
+
+    def add(self, kind: Kind) -> None:
+        """Register a kind; `ConfigurationError` if the name is taken by another handler."""
+        if kind.name in self._kinds:
+            raise ConfigurationError(
+                f"task {kind.name} is registered twice; give one of them name='…'"
+            )
+        self._kinds[kind.name] = kind
+
+    def __getitem__(self, name: str) -> Kind:
+        try:
+            return self._kinds[name]
+        except KeyError:
+            raise UnknownKind(name, did_you_mean(name, self._kinds)) from None
+
+    def get(self, name: str) -> Kind | None:
+        """Return the kind of this name, or None."""
+        return self._kinds.get(name)
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._kinds.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all kinds, sorted."""
+        return tuple(sorted(self._kinds))
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The queues that the kinds go to by default, sorted."""
+        return tuple(sorted({kind.queue for kind in self}))
+
+
+def did_you_mean(name: str, known: Any) -> str:
+    """Return a hint at the known name that comes closest, or ""."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,82 @@
+"""The private event loop of an app: one implementation, an async and a blocking face (design §3).
+
+Every call of an app runs on this loop, whatever thread or loop it came from, so that many callers
+share one set of connections and one commit.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Return a new event loop, the fastest that is there."""
+    try:
+        import uvloop
+    except ImportError:  # no wheel for this platform: the standard loop does the same, slower
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+class Portal:
+    """An event loop in a thread of its own, started at first use and again after a fork."""
+
+    def __init__(self, name: str = "rota") -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._pid = 0
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The running loop."""
+        with self._lock:
+            # A fork copies the memory but not the thread: what is here is of no use there.
+            if self._loop is None or self._pid != os.getpid():
+                self._loop = new_event_loop()
+                self._pid = os.getpid()
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._loop,), name=self._name, daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    @staticmethod
+    def _run(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+    @property
+    def forked(self) -> bool:
+        """Say whether this process is a fork of the one that started the loop."""
+        return self._pid not in (0, os.getpid())
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        """Start a coroutine on the loop and return its future at once."""
+        return asyncio.run_coroutine_threadsafe(work(), self.loop)
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine on the loop and wait for it, from any other thread."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("a blocking call on Rota's own event loop would wait for itself")
+        return self.start(work).result()
+
+    async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine on the loop and await it from another loop."""
+        return await asyncio.wrap_future(self.start(work))
+
+    def stop(self) -> None:
+        """End the loop and its thread; safe to call twice."""
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is not None and thread is not None and self._pid == os.getpid():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()

@@ -1,0 +1,130 @@
+"""A registered kind as its users see it: to submit, to bind, to split a large input over."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack
+
+import msgspec
+
+from rota.call import Call
+from rota.client import Client
+from rota.config import KEY_CHARS
+from rota.errors import ConfigurationError, InvalidTask
+from rota.model import Accepted
+from rota.options import DEFAULTS, Options, TaskOptions, check_options
+from rota.registry import Kind
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CHUNK = 500
+"""How many items one task of a split batch carries unless told otherwise (R1.5)."""
+
+
+class TaskKind(Generic[P, R]):
+    """What `@app.task` makes of a handler; calling it runs the handler here and now.
+
+    >>> from rota import Rota
+    >>> app = Rota("sqlite:///docs.db")
+    >>> @app.task
+    ... def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> add(1, 2)
+    3
+    >>> add.bind(1, b=2).payload
+    '{"a":1,"b":2}'
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        handler: Callable[..., R],
+        client: Client,
+        options: Options = DEFAULTS,
+    ) -> None:
+        self.kind = kind
+        self.handler = handler
+        self._client = client
+        self._options = options
+        self.__doc__ = handler.__doc__
+
+    @property
+    def name(self) -> str:
+        """The name under which the kind is registered."""
+        return self.kind.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> R:
+        """Run the handler here and now, without Rota; for tests and for plain reuse."""
+        return self.handler(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<task {self.kind.name}>"
+
+    def using(self, **options: Unpack[TaskOptions]) -> "TaskKind[P, R]":
+        """Return the same kind with options for what is submitted through it.
+
+        `InvalidTask` names an option that is wrong; see `rota.options.TaskOptions` for them all.
+        """
+        checked = check_options(options, self._options)
+        return TaskKind(self.kind, self.handler, self._client, checked)
+
+    def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call:
+        """Return a checked call that has not been stored yet, for `submit_many`."""
+        return Call(self.kind, self.kind.arguments.encode(args, kwargs), self._options)
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Accepted:
+        """Store one task and return when it is durable (R1.2); blocks, from any thread.
+
+        `InvalidTask` if it was refused, `StoreUnavailable` if the store stayed away.
+        """
+        return self._client.submit(self.bind(*args, **kwargs))
+
+    async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> Accepted:
+        """Store one task and return when it is durable (R1.2), without blocking the event loop."""
+        return await self._client.asubmit(self.bind(*args, **kwargs))
+
+    def split(
+        self, items: Iterable[Any], *, into: str | None = None, size: int = CHUNK, **common: Any
+    ) -> Iterator[Call]:
+        """Cut a large input into calls of `size` items each, lazily (R1.5).
+
+        `into` names the parameter that takes the list of items; by default the only one that
+        `common` leaves open. With a key each call gets one of its own (`key/0`, `key/1`, …), so
+        that the same batch handed in twice makes its tasks once, if it is cut alike.
+
+        >>> from rota import Rota
+        >>> app = Rota("sqlite:///docs.db")
+        >>> @app.task
+        ... def send(students: list[int], exam: str) -> None: ...
+        >>> [call.payload for call in send.split(range(3), size=2, exam="2026")]
+        ['{"students":[0,1],"exam":"2026"}', '{"students":[2],"exam":"2026"}']
+        """
+        if size < 1:
+            raise ConfigurationError(f"split: size must be at least 1, not {size}")
+        return self._split(iter(items), into or self._open_name(common), size, common)
+
+    def _split(
+        self, source: Iterator[Any], into: str, size: int, common: Mapping[str, Any]
+    ) -> Iterator[Call]:
+        index = 0
+        while chunk := list(islice(source, size)):
+            payload = self.kind.arguments.encode((), {into: chunk, **common})
+            yield Call(self.kind, payload, self._keyed(index))
+            index += 1
+
+    def _open_name(self, common: Mapping[str, Any]) -> str:
+        unset = [name for name in self.kind.arguments.names if name not in common]
+        if len(unset) != 1:
+            raise ConfigurationError(
+                f"task {self.name}: say which parameter takes the items, into='…'; "
+                f"open are: {', '.join(unset) or 'none'}"
+            )
+        return unset[0]
+
+    def _keyed(self, index: int) -> Options:
+        if self._options.key is None:
+            return self._options
+        key = f"{self._options.key}/{index}"
+        if len(key) > KEY_CHARS:
+            raise InvalidTask("key", f"is too long to be numbered ({KEY_CHARS} characters at most)")
+        return msgspec.structs.replace(self._options, key=key)
