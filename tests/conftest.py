@@ -1,13 +1,36 @@
 """Fixtures that every folder of tests may ask for."""
 
+import asyncio
 from collections.abc import Iterator
+from inspect import iscoroutinefunction, signature
 from itertools import count
 
 import pytest
 
 from rota.contrib.embedded import EmbeddedPostgres
+from tests.support.factories import Make
 
 _databases = count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an `async` test on the loop that its fixtures ran on."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = signature(pyfuncitem.obj).parameters
+    test = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted})
+    runner = pyfuncitem.funcargs["runner"]
+    assert isinstance(runner, asyncio.Runner)
+    runner.run(test)
+    return True
+
+
+@pytest.fixture(autouse=True)
+def runner() -> Iterator[asyncio.Runner]:
+    """The event loop of this test and its fixtures."""
+    with asyncio.Runner() as runner:
+        yield runner
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +46,9 @@ def postgres_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
     name = f"test_{next(_databases)}"
     yield postgres_server.create_database(name)
     postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def make() -> Make:
+    """Makes this test's tasks and sessions."""
+    return Make()

@@ -112,8 +112,8 @@ class Rota:
         if not isinstance(payload, dict):
             raise InvalidTask("payload", "must be an object with the handler's arguments")
         known = self.registry[kind]
-        text = known.arguments.encode((), payload)
-        return Call(known, text, check_options(options) if options else DEFAULTS)
+        checked = check_options(options) if options else DEFAULTS
+        return Call(known, known.arguments.encode((), payload), checked)
 
     def submit(
         self, kind: str, payload: dict[str, Any], **options: Unpack[TaskOptions]

@@ -62,9 +62,12 @@ class Engine:
     async def submit(self, tasks: Sequence[NewTask]) -> list[Accepted]:
         now = self.clock.now()
         accepted = await self.store.submit(tasks, now)
-        # A hint for sleeping workers, after the commit: now, or when the first one is due.
-        first = min(task.run_at for task in tasks)
-        await self.store.notify(0 if first <= now else first)
+        # Hints for sleeping workers, after the commit: there is work now, or will be then.
+        later = min((task.run_at for task in tasks if task.run_at > now), default=None)
+        if later is not None:
+            await self.store.notify(later)
+        if later is None or any(task.run_at <= now for task in tasks):
+            await self.store.notify(0)
         return accepted
 
     async def cancel(self, ids: Sequence[str]) -> list[CancelOutcome]:

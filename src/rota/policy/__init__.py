@@ -1,0 +1,1 @@
+"""Policy decides: pure functions from values to values, without a clock, chance or the store."""

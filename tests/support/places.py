@@ -1,0 +1,67 @@
+"""Where the two kinds of store lie, and a look into their tables from outside."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import apsw
+import asyncpg
+from msgspec import Struct
+
+from rota.store.base import Store
+
+Dialect = Literal["sqlite", "postgres"]
+
+DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
+TABLES = ("scheduled", "ready", "dead_letter", "finished", "task_key", "session")
+
+
+class Place(Struct, frozen=True):
+    """Where a store lies; any number of stores, in any number of processes, may open it."""
+
+    dialect: Dialect
+    address: str
+
+    def store(self) -> Store:
+        """A store on this place, neither migrated nor open."""
+        if self.dialect == "sqlite":
+            from rota.store.sqlite import SQLiteStore
+
+            return SQLiteStore(Path(self.address))
+        from rota.store.postgres import PostgresStore
+
+        return PostgresStore(self.address)
+
+    async def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run one statement beside the stores, on a connection of its own."""
+        if self.dialect == "sqlite":
+            connection = apsw.Connection(self.address)
+            connection.set_busy_timeout(5000)
+            try:
+                return [tuple(row) for row in connection.execute(sql)]
+            finally:
+                connection.close()
+        connection = await self.connect()
+        try:
+            return [tuple(row) for row in await connection.fetch(sql)]
+        finally:
+            await connection.close()
+
+    async def value(self, sql: str) -> Any:
+        """Run one statement that answers one value."""
+        return (await self.rows(sql))[0][0]
+
+    async def wipe(self) -> None:
+        """Empty every table."""
+        script = "; ".join(f"delete from {table}" for table in TABLES)
+        if self.dialect == "sqlite":
+            await self.rows(f"begin immediate; {script}; commit")
+            return
+        connection = await self.connect()
+        try:
+            await connection.execute(script)
+        finally:
+            await connection.close()
+
+    async def connect(self) -> Any:
+        """A plain connection to PostgreSQL that finds the tables by their bare names."""
+        return await asyncpg.connect(self.address, server_settings={"search_path": "rota"})
