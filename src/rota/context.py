@@ -52,7 +52,7 @@ class Context:
 
     @property
     def fence(self) -> int:
-        """The token of this hand-out; it only grows, so receivers can refuse an older one (R3.3)."""
+        """The token of this hand-out; it only grows, so receivers can refuse old ones (R3.3)."""
         return self._claimed.fence
 
     @property

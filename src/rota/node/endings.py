@@ -1,6 +1,9 @@
 """What a handler's return or exception means for its task."""
 
+import asyncio
+import concurrent.futures
 import traceback
+from pathlib import Path
 from typing import Any
 
 from rota.clock import Micros
@@ -11,8 +14,9 @@ from rota.payload import clean, encode
 from rota.policy.lifecycle import Cancelled, Completed, Ending, Failed, Snoozed, TimedOut
 from rota.times import duration, moment
 
-_OWN_FRAMES = 1
-"""The first frame of a traceback is Rota's own call of the handler; it tells a reader nothing."""
+_NOT_THE_HANDLERS = tuple(
+    str(Path(file).parent) for file in (__file__, asyncio.__file__, concurrent.futures.__file__)
+)
 
 _NOTHING = Completed()
 
@@ -83,8 +87,13 @@ def _message(error: BaseException) -> str:
 def _traceback(error: BaseException) -> str:
     try:
         trace = error.__traceback__
-        for _ in range(_OWN_FRAMES):
-            trace = trace.tb_next if trace is not None and trace.tb_next is not None else trace
+        # The first frames are the way to the handler; they tell its author nothing.
+        while (
+            trace is not None
+            and trace.tb_next is not None
+            and trace.tb_frame.f_code.co_filename.startswith(_NOT_THE_HANDLERS)
+        ):
+            trace = trace.tb_next
         return "".join(traceback.format_exception(type(error), error, trace))
     except Exception as own:
         return f"(no traceback: {type(own).__qualname__})"

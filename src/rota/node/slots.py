@@ -72,6 +72,7 @@ class Slots:
         self._report = report
         self._freed = freed
         self._loop = asyncio.get_running_loop()
+        self._context = contextvars.copy_context()
         self._threads: ThreadPoolExecutor | None = None
         self._buffer: deque[Claimed] = deque()
         self._running: dict[str, Run] = {}
@@ -148,7 +149,7 @@ class Slots:
         if claimed.timeout is not None and kind.is_async:
             seconds = claimed.timeout / SECOND
             run.timer = self._loop.call_later(seconds, self._end, run, Stopped.TIMED_OUT)
-        run.task = _spawn(self._execute(run), self._loop)
+        run.task = _spawn(self._execute(run), self._loop, self._context.copy())
 
     def _leave_to_others(self, claimed: Claimed) -> None:
         # A rolling deployment: a newer worker knows the kind, this one does not (case B124).
@@ -263,9 +264,10 @@ class _Unreadable(Exception):
         self.cause = cause
 
 
-def _spawn(work: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-    # Each handler has a task and thus context variables of its own; started eagerly where Python
-    # can, since most handlers get far before their first wait.
+def _spawn(
+    work: Any, loop: asyncio.AbstractEventLoop, context: contextvars.Context
+) -> asyncio.Task[None]:
+    # Started eagerly where Python can: most handlers get far before their first wait.
     if sys.version_info >= (3, 12):
-        return asyncio.Task(work, loop=loop, eager_start=True)
-    return loop.create_task(work)
+        return asyncio.Task(work, loop=loop, context=context, eager_start=True)
+    return loop.create_task(work, context=context)

@@ -1,0 +1,109 @@
+"""A backend and a heartbeat's line that do as a test tells them."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rota.backend import Report
+from rota.clock import ManualClock
+from rota.errors import StoreError
+from rota.model import Claimed, Micros
+
+
+class FakeBackend:
+    """Hands out what lies in `ready` and keeps what is reported."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.ready: deque[Claimed] = deque()
+        self.taken: list[Claimed] = []
+        self.reports: list[Report] = []
+        self.batches: list[int] = []
+        self.wants: list[int] = []
+        self.avoided: tuple[str, ...] = ()
+        self.claim_faults: deque[StoreError] = deque()
+        self.finish_faults: deque[StoreError] = deque()
+        self.refuse: Callable[[Report], bool] = lambda report: False
+        self.unstorable: Callable[[Report], bool] = lambda report: False
+        self.takes_before_fault = False
+
+    async def claim(
+        self, session_id: str, queues: Sequence[str], slots: int, avoid: Sequence[str]
+    ) -> list[Claimed]:
+        """Hand out, or fail before or after that."""
+        self.wants.append(slots)
+        self.avoided = tuple(avoid)
+        if self.claim_faults and not self.takes_before_fault:
+            raise self.claim_faults.popleft()
+        got = [self.ready.popleft() for _ in range(min(slots, len(self.ready)))]
+        self.taken += got
+        if self.claim_faults:
+            raise self.claim_faults.popleft()
+        return got
+
+    async def held(self, session_id: str) -> list[Claimed]:
+        """Return what was handed out and not reported."""
+        ended = {report.task.id for report in self.reports}
+        return [task for task in self.taken if task.id not in ended]
+
+    async def finish(self, session_id: str, reports: Sequence[Report]) -> list[bool]:
+        """Keep the reports, refuse some, or fail."""
+        if self.finish_faults:
+            raise self.finish_faults.popleft()
+        if any(self.unstorable(report) for report in reports):
+            raise StoreError("cannot keep that")
+        self.batches.append(len(reports))
+        self.reports += reports
+        return [not self.refuse(report) for report in reports]
+
+
+class FakePulse:
+    """A heartbeat's line: alive unless told otherwise."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+        self.alive = True
+        self.fault: StoreError | None = None
+        self.takes = 0.0
+        self.beats: list[Micros] = []
+        self.closed = False
+
+    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> bool:
+        """Renew, after as long as the test says."""
+        self._clock.advance(self.takes)
+        if self.fault:
+            raise self.fault
+        self.beats.append(lease_until)
+        return self.alive
+
+    def clock(self) -> Micros:
+        """Return the time."""
+        return self._clock.now()
+
+    def close(self) -> None:
+        """Take note."""
+        self.closed = True
+
+
+def claimed(number: int = 1, kind: str = "work", **fields: Any) -> Claimed:
+    """A task as it is handed out the first time."""
+    values: dict[str, Any] = {
+        "id": f"task-{number}",
+        "fence": 1,
+        "attempt": 1,
+        "lost": 0,
+        "snoozes": 0,
+        "kind": kind,
+        "queue": "default",
+        "tenant": "",
+        "priority": 5,
+        "run_at": 0,
+        "created_at": 0,
+        "payload": f'{{"n":{number}}}',
+    }
+    return Claimed(**values | fields)
+
+
+def endings(reports: Sequence[Report]) -> list[str]:
+    """The names of the endings."""
+    return [type(report.ending).__name__ for report in reports]

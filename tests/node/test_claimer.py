@@ -1,0 +1,181 @@
+"""A worker holds what it can run and little more, and finds what a broken link hid."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from rota.backend import Report
+from rota.clock import new_rng
+from rota.errors import StoreUnavailable
+from rota.node.claimer import BUFFER_MOST, Claimer
+from rota.node.counts import Counts
+from rota.node.reporter import Reporter
+from rota.node.slots import Slots
+from rota.registry import Kind, Registry
+from tests.node.fakes import FakeBackend, claimed, endings
+
+
+class Claiming:
+    """A claimer with slots, a reporter and a backend of the test's own."""
+
+    def __init__(self, handler: Callable[..., Any], concurrency: int = 10) -> None:
+        self.backend = FakeBackend()
+        registry = Registry()
+        registry.add(Kind("work", handler))
+        self.counts = Counts()
+        self.slots = Slots(
+            registry, concurrency, self.backend.clock, report=self._report, freed=self._freed
+        )
+        self.reporter = Reporter(
+            self.backend,  # type: ignore[arg-type]
+            "session",
+            self.counts,
+            new_rng(1),
+            sent=self._freed,
+        )
+        self.claimer = Claimer(
+            self.backend,  # type: ignore[arg-type]
+            "session",
+            ("default",),
+            slots=self.slots,
+            reporter=self.reporter,
+            counts=self.counts,
+            rng=new_rng(1),
+        )
+
+    def _report(self, report: Report) -> None:
+        self.reporter.add(report)
+
+    def _freed(self) -> None:
+        if hasattr(self, "claimer"):
+            self.claimer.freed()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Run claimer and reporter until something is so."""
+        tasks = [
+            asyncio.create_task(self.claimer.run()),
+            asyncio.create_task(self.reporter.run()),
+        ]
+        try:
+            while not condition():
+                await asyncio.sleep(0)
+                self.backend.clock.advance(0.01)
+                assert not any(task.done() for task in tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def quick(n: int) -> None:
+    """Do nothing."""
+
+
+async def endless(n: int) -> None:
+    """Never end."""
+    await asyncio.Event().wait()
+
+
+async def test_everything_is_claimed_run_and_reported() -> None:
+    it = Claiming(quick)
+    it.backend.ready.extend(claimed(n) for n in range(1_000))
+
+    await it.until(lambda: it.counts.reported == 1_000)
+
+    assert it.counts.claimed == 1_000
+
+
+async def test_a_busy_worker_claims_nothing() -> None:
+    """Cases B139, B142, B143: the rest is there for others."""
+    it = Claiming(endless, concurrency=3)
+    it.backend.ready.extend(claimed(n) for n in range(10))
+
+    await it.until(lambda: it.backend.clock.monotonic() > 1_010)
+
+    assert it.counts.claimed == 3
+    assert len(it.backend.ready) == 7
+
+
+async def test_the_buffer_follows_what_the_handlers_can_do() -> None:
+    it = Claiming(quick, concurrency=10)
+    it.backend.ready.extend(claimed(n) for n in range(20_000))
+
+    await it.until(lambda: it.counts.reported > 10_000)
+
+    assert max(it.backend.wants) <= 10 + BUFFER_MOST
+
+
+async def test_what_waits_behind_a_long_handler_is_handed_back() -> None:
+    """Case B143: quick tasks made the buffer large, then a long one took the only slot."""
+    gate = asyncio.Event()
+
+    async def work(n: int) -> None:
+        if n == 500:
+            await gate.wait()
+
+    it = Claiming(work, concurrency=1)
+    it.backend.ready.extend(claimed(n) for n in range(600))
+
+    await it.until(lambda: it.slots.busy == 1 and it.counts.reported >= 500)
+    it.slots.offer([claimed(9_001), claimed(9_002)])
+    await it.until(lambda: it.slots.buffered == 0)
+    await it.reporter.step()
+    gate.set()
+
+    released = [r.task.id for r in it.backend.reports if endings([r]) == ["Released"]]
+    assert {"task-9001", "task-9002"} <= set(released)
+
+
+async def test_a_claim_whose_answer_was_lost_is_found_again() -> None:
+    """F5: the store handed the tasks out, and the link broke."""
+    it = Claiming(quick)
+    it.backend.ready.extend(claimed(n) for n in range(5))
+    it.backend.takes_before_fault = True
+    it.backend.claim_faults.append(StoreUnavailable("cut after commit"))
+
+    await it.until(lambda: it.counts.reported == 5)
+
+    assert [r.task.id for r in it.backend.reports] == [f"task-{n}" for n in range(5)]
+
+
+async def test_an_outage_is_waited_out() -> None:
+    """R3.7."""
+    it = Claiming(quick)
+    it.backend.ready.append(claimed())
+    it.backend.claim_faults.extend(StoreUnavailable("away") for _ in range(6))
+
+    await it.until(lambda: it.counts.reported == 1)
+
+    assert not it.backend.claim_faults
+
+
+async def test_a_kind_that_is_not_known_is_passed_over_from_then_on() -> None:
+    """Case B124."""
+    it = Claiming(quick)
+    it.backend.ready.append(claimed(1, "strange"))
+
+    await it.until(lambda: bool(it.backend.reports))
+    it.claimer.kick()
+    await it.until(lambda: it.backend.avoided == ("strange",))
+
+    assert endings(it.backend.reports) == ["Released"]
+
+
+async def test_news_ends_the_wait_of_an_idle_worker() -> None:
+    """R2.2: no poll lies in between."""
+    it = Claiming(quick)
+    tasks = [asyncio.create_task(it.claimer.run()), asyncio.create_task(it.reporter.run())]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    looks = len(it.backend.wants)
+
+    it.backend.ready.append(claimed())
+    it.claimer.kick()
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+    assert looks == 1
+    assert it.counts.reported == 1
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
