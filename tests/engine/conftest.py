@@ -1,0 +1,37 @@
+"""An engine on each kind of store, with a clock that the test moves."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rota.clock import ManualClock, new_rng
+from rota.engine import Engine
+from tests.support.factories import NOW
+from tests.support.places import DIALECTS, Place
+
+
+@pytest.fixture(params=DIALECTS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """An empty place for a store."""
+    if request.param == "sqlite":
+        return Place("sqlite", str(tmp_path / "rota.db"))
+    return Place("postgres", request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """The time of the test."""
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def engine(place: Place, clock: ManualClock, runner: asyncio.Runner) -> Iterator[Engine]:
+    """An engine whose store is migrated and open."""
+    store = place.store()
+    runner.run(store.migrate())
+    engine = Engine(store, clock, new_rng(1))
+    runner.run(engine.open())
+    yield engine
+    runner.run(engine.close())
