@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from itertools import islice
 
 from msgspec import Struct
 
@@ -17,6 +16,8 @@ from rota.outbox import Outbox
 from rota.sync import Portal
 
 BATCH = 2_000
+BATCH_CHARS = 4 * 1024 * 1024
+"""A batch of large payloads is sent before it has `BATCH` calls, so that memory stays bounded."""
 PATIENCE = 30.0
 """A call waits this many seconds for a store that is away before it gives up."""
 
@@ -157,21 +158,27 @@ class Client:
 
     def _batch(self, source: Iterator[Call]) -> tuple[list[NewTask], InvalidTask | None]:
         calls: list[Call] = []
-        refused = None
+        chars = 0
         try:
-            calls.extend(islice(source, BATCH))
+            for call in source:
+                calls.append(call)
+                chars += len(call.payload)
+                if len(calls) == BATCH or chars >= BATCH_CHARS:
+                    break
         except InvalidTask as error:
-            refused = error  # `calls` holds what came before it
-        return self._tasks(calls), refused
+            return self._tasks(calls), error
+        return self._tasks(calls), None
 
     async def _abatch(
         self, source: AsyncIterator[Call]
     ) -> tuple[list[NewTask], InvalidTask | None]:
         calls: list[Call] = []
+        chars = 0
         try:
             async for call in source:
                 calls.append(call)
-                if len(calls) == BATCH:
+                chars += len(call.payload)
+                if len(calls) == BATCH or chars >= BATCH_CHARS:
                     break
         except InvalidTask as error:
             return self._tasks(calls), error

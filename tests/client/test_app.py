@@ -111,6 +111,24 @@ def test_many_are_streamed_and_never_all_in_memory(app: Rota, send: TaskKind[...
     assert ahead <= 2 * BATCH
 
 
+def test_large_payloads_are_sent_before_they_fill_the_memory(app: Rota) -> None:
+    """R1.5: bounded by size as well as by number."""
+    read = 0
+
+    @app.task
+    def send_text(text: str) -> None: ...
+
+    def calls() -> Iterator[Call]:
+        nonlocal read
+        for _ in range(100):
+            read += 1
+            yield send_text.bind("x" * 200_000)
+
+    next(iter(app.submit_each(calls())))
+
+    assert read < 50
+
+
 def test_a_large_input_is_cut_into_small_tasks_by_one_call(app: Rota) -> None:
     """R1.5."""
 

@@ -1,0 +1,1 @@
+"""The demonstration: its input, its provider, its count, and whole runs of it."""
