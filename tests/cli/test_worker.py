@@ -1,0 +1,113 @@
+"""`rota worker`: its options become a worker's settings, and it works."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota.cli.options import Common
+from rota.cli.problems import Exit
+from rota.cli.worker import child_options
+from rota.config import SECOND
+from rota.node.settings import WorkerSettings
+from tests.cli.conftest import ROTA, Cli
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a worker would have been started with."""
+    seen: dict[str, Any] = {}
+
+    def run_here(registry: Any, connect: Any, settings: WorkerSettings, **_: Any) -> int:
+        seen.update(kinds=registry.names, settings=settings, url=connect.__self__.url)
+        return 0
+
+    monkeypatch.setattr("rota.node.process.run_here", run_here)
+    return seen
+
+
+def test_options_become_settings(rota: Cli, started: dict[str, Any]) -> None:
+    answer = rota(
+        "worker", "school:app", "--queue", "sms", "--queue", "mail", "--concurrency", "7",
+        "--grace", "0", "--lease", "1m", "--name", "w1", "--no-stage", "--no-prune",
+        "--url", "sqlite:///other.db",
+    )  # fmt: skip
+
+    assert answer.code == 0
+    assert started["kinds"] == ("report", "send_result")
+    assert started["url"] == "sqlite:///other.db"
+    assert started["settings"] == WorkerSettings(
+        queues=("sms", "mail"), concurrency=7, grace=0, lease=60 * SECOND, name="w1", stage=False,
+        reap=True, prune=False,
+    )  # fmt: skip
+
+
+def test_the_app_may_be_set_elsewhere(rota: Cli, started: dict[str, Any]) -> None:
+    assert rota("worker").code == 0
+    assert started["settings"] == WorkerSettings()
+    assert started["url"] == "sqlite:///school.db"
+
+
+def test_a_lease_under_a_second_is_refused(rota: Cli, started: dict[str, Any]) -> None:
+    answer = rota("worker", "--lease", "10ms")
+
+    assert (answer.code, answer.err) == (2, "rota: a lease must be at least one second\n")
+    assert started == {}
+
+
+def test_children_are_started_with_the_same_options(
+    rota: Cli, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def supervise(command: list[str], processes: int, clock: object) -> int:
+        started.update(command=command, processes=processes)
+        return 0
+
+    monkeypatch.setattr("rota.node.supervisor.supervise", supervise)
+    words = ("--queue", "sms", "--grace", "1500ms", "--lease", "1m", "--name", "w1", "--no-reap")
+    assert rota("worker", "school:app", *words).code == 0
+    alone = started["settings"]
+
+    assert rota("worker", "school:app", *words, "--processes", "3").code == 0
+
+    assert started["processes"] == 3
+    assert started["command"][:4] == [sys.executable, "-m", "rota", "worker"]
+    assert rota(*started["command"][3:]).code == 0
+    assert started["settings"] == alone
+
+
+def test_an_address_with_a_password_is_not_put_on_a_command_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ROTA_URL", "postgresql://rota:secret@db/rota")
+
+    assert "--url" not in child_options(WorkerSettings(), Common())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_worker_runs_what_was_submitted_until_told_to_stop(
+    rota: Cli, school: Path, processes: str
+) -> None:
+    """R8.2, R3.6."""
+    task_id = rota.submit("send_result", "student_id:=1")
+    process = subprocess.Popen(
+        [*ROTA, "worker", "school:app", "--processes", processes],
+        cwd=school,
+        stderr=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items() if not name.startswith("ROTA_")},
+    )
+    try:
+        while rota("show", task_id, "--json").json["state"] != "completed":
+            assert process.poll() is None
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+
+    assert process.returncode == Exit.DONE
+    assert rota("show", task_id, "--json").json["result"] == "sent 1"
+    assert b"draining" in errors
+    assert b"Traceback" not in errors
