@@ -1,0 +1,28 @@
+"""The heartbeat's own line to the file, for a thread of its own."""
+
+from pathlib import Path
+
+from rota.clock import wall
+from rota.model import Micros
+from rota.store.sqlfiles import blocks
+from rota.store.sqlite.line import Line
+
+
+class SQLitePulse:
+    """Renews a lease whatever else the process does; blocks while it does."""
+
+    def __init__(self, path: Path) -> None:
+        self._line = Line(path)
+        self._renew = blocks("sqlite")["renew_session"]
+
+    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> bool:
+        lease = {"session": session_id, "now": now, "lease_until": lease_until}
+        with self._line.transaction() as connection:
+            connection.execute(self._renew, lease)
+            return connection.changes() == 1
+
+    def clock(self) -> Micros:
+        return wall()
+
+    def close(self) -> None:
+        self._line.close()

@@ -1,0 +1,152 @@
+"""The verbs: each is one piece of work for the writer or for a reader."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from rota.clock import wall
+from rota.errors import StoreError
+from rota.model import (
+    Accepted,
+    CancelOutcome,
+    Claimed,
+    Lane,
+    Look,
+    Micros,
+    NewTask,
+    RetryOutcome,
+    Session,
+    Share,
+    Staged,
+    State,
+    Task,
+    TaskFilter,
+    Transition,
+)
+from rota.store.base import Traits, Wake
+from rota.store.sqlite import accept, callers, claim, finish, schema, sessions, upkeep
+from rota.store.sqlite.pulse import SQLitePulse
+from rota.store.sqlite.readers import Readers
+from rota.store.sqlite.watch import Watch
+from rota.store.sqlite.writer import Writer
+
+
+class SQLiteStore:
+    """The store in one file. Several processes may use it at once, on one machine."""
+
+    traits = Traits(dialect="sqlite", shared_clock=False, embedded=True)
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._watch = Watch(self.path)
+        self._writer: Writer | None = None
+        self._readers: Readers | None = None
+        self._process = 0
+
+    async def open(self) -> None:
+        if self._writer is not None and self._process == os.getpid():
+            return
+        await asyncio.to_thread(schema.check, self.path)
+        self._process = os.getpid()
+        self._writer = Writer(self.path)
+        self._readers = Readers(self.path)
+
+    async def close(self) -> None:
+        writer, readers = self._writer, self._readers
+        self._writer = self._readers = None
+        if writer is None or readers is None or self._process != os.getpid():
+            return
+        await asyncio.to_thread(writer.close)
+        await asyncio.to_thread(readers.close)
+
+    async def migrate(self) -> list[str]:
+        return await asyncio.to_thread(schema.migrate, self.path)
+
+    async def clock(self) -> Micros:
+        return wall()
+
+    async def submit(self, tasks: Sequence[NewTask], now: Micros) -> list[Accepted]:
+        return await self._write.do(partial(accept.submit, tasks=tasks, now=now))
+
+    async def notify(self, at: Micros) -> None:
+        self._watch.tell(at)
+
+    async def listen(self, wake: Wake) -> None:
+        await self._watch.listen(wake)
+
+    async def open_session(self, session: Session) -> None:
+        await self._write.do(partial(sessions.open_session, session=session))
+
+    async def close_session(self, session_id: str, now: Micros) -> None:
+        await self._write.do(partial(sessions.close_session, session_id=session_id, now=now))
+
+    async def end_expired(self, now: Micros, limit: int) -> list[str]:
+        return await self._write.do(partial(sessions.end_expired, now=now, limit=limit))
+
+    async def sessions(self, *, live_at: Micros | None = None) -> list[Session]:
+        return await self._read.do(partial(sessions.sessions, live_at=live_at))
+
+    def pulse(self) -> SQLitePulse:
+        return SQLitePulse(self.path)
+
+    async def lanes(self, looks: Sequence[Look], limit: int) -> list[Lane]:
+        return await self._read.do(partial(claim.lanes, looks=looks, limit=limit))
+
+    async def take(
+        self, session_id: str, shares: Sequence[Share], avoid: Sequence[str], now: Micros
+    ) -> list[Claimed]:
+        work = partial(claim.take, session_id=session_id, shares=shares, avoid=avoid, now=now)
+        return await self._write.do(work)
+
+    async def held(self, session_id: str, limit: int) -> list[Claimed]:
+        return await self._read.do(partial(claim.held, session_id=session_id, limit=limit))
+
+    async def finish(
+        self, session_id: str, transitions: Sequence[Transition], now: Micros
+    ) -> list[bool]:
+        work = partial(finish.finish, session_id=session_id, transitions=transitions, now=now)
+        return await self._write.do(work)
+
+    async def stage(self, now: Micros, limit: int) -> Staged:
+        return await self._write.do(partial(upkeep.stage, now=now, limit=limit))
+
+    async def prune(self, now: Micros, finished_before: Micros, limit: int) -> int:
+        work = partial(upkeep.prune, now=now, finished_before=finished_before, limit=limit)
+        return await self._write.do(work)
+
+    async def cancel(self, ids: Sequence[str], now: Micros) -> list[CancelOutcome]:
+        return await self._write.do(partial(callers.cancel, ids=ids, now=now))
+
+    async def retry(self, ids: Sequence[str], now: Micros) -> list[RetryOutcome]:
+        return await self._write.do(partial(callers.retry, ids=ids, now=now))
+
+    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+        return await self._read.do(partial(callers.get, ids=ids))
+
+    async def find(
+        self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
+    ) -> list[Task]:
+        return await self._read.do(
+            partial(callers.find, where=where, before_id=before_id, limit=limit)
+        )
+
+    async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
+        return await self._read.do(partial(callers.count, where=where, cap=cap))
+
+    @property
+    def _write(self) -> Writer:
+        if self._writer is None or self._process != os.getpid():
+            raise self._not_open()
+        return self._writer
+
+    @property
+    def _read(self) -> Readers:
+        if self._readers is None or self._process != os.getpid():
+            raise self._not_open()
+        return self._readers
+
+    def _not_open(self) -> StoreError:
+        # A fork takes neither the threads along nor the right to use the connections.
+        return StoreError(f"the store {self.path} is not open in this process; open() it first")
