@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from rota.clock import Clock, Rng
-from rota.errors import StoreUnavailable
+from rota.errors import StoreFull, StoreUnavailable
 
 T = TypeVar("T")
 
+OUTAGES = (StoreUnavailable, StoreFull)
+"""What passes: a worker waits for a store that is away, and for room on a disk that is full."""
 FIRST = 0.1
 LONGEST = 5.0
 
@@ -32,19 +34,21 @@ async def through_outage(
     patience: float | None = None,
     what: str = "the store",
 ) -> T:
-    """Repeat `call` while the store is unavailable, for `patience` seconds (None: for ever).
+    """Repeat `call` while the store is unavailable, for `patience` seconds.
 
-    Only for calls that may be repeated although their outcome is not known.
+    Without it for ever, also while the disk is full: callers with patience are told of that at
+    once. Only for calls that may be repeated although their outcome is not known.
     """
     began = clock.monotonic()
     tries = 0
     while True:
         try:
             result = await call()
-        except StoreUnavailable as error:
+        except OUTAGES as error:
             wait = pause(tries, rng)
             tries += 1
-            if patience is not None and clock.monotonic() - began + wait > patience:
+            over = patience is not None and clock.monotonic() - began + wait > patience
+            if over or (patience is not None and isinstance(error, StoreFull)):
                 raise
             log.warning("%s is unavailable (%s); trying again in %.1f s", what, error, wait)
             await clock.sleep(wait)

@@ -113,11 +113,11 @@ async def test_what_is_not_confirmed_is_known_as_held() -> None:
     it = Reporting()
     it.add(1)
 
-    before = it.reporter.holds("task-1", 1)
+    before = it.reporter.hand_outs()
     await it.step()
 
-    assert before
-    assert not it.reporter.holds("task-1", 1)
+    assert before == {("task-1", 1)}
+    assert it.reporter.hand_outs() == set()
 
 
 @pytest.mark.timeout(10)

@@ -1,5 +1,7 @@
 """Where the two kinds of store lie, and a look into their tables from outside."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,11 +42,8 @@ class Place(Struct, frozen=True):
                 return [tuple(row) for row in connection.execute(sql)]
             finally:
                 connection.close()
-        connection = await self.connect()
-        try:
-            return [tuple(row) for row in await connection.fetch(sql)]
-        finally:
-            await connection.close()
+        async with self.connection() as line:
+            return [tuple(row) for row in await line.fetch(sql)]
 
     async def value(self, sql: str) -> Any:
         """Run one statement that answers one value."""
@@ -52,16 +51,31 @@ class Place(Struct, frozen=True):
 
     async def wipe(self) -> None:
         """Empty every table."""
-        script = "; ".join(f"delete from {table}" for table in TABLES)
+        await self.run("; ".join(f"delete from {table}" for table in TABLES))
+
+    async def clear(self) -> None:
+        """Make PostgreSQL forget every table, and whoever an earlier test left connected."""
+        await self.run("""
+            select pg_terminate_backend(pid)
+            from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid();
+            drop schema if exists rota cascade
+        """)
+
+    async def run(self, script: str) -> None:
+        """Run a few statements as one transaction."""
         if self.dialect == "sqlite":
             await self.rows(f"begin immediate; {script}; commit")
             return
-        connection = await self.connect()
-        try:
-            await connection.execute(script)
-        finally:
-            await connection.close()
+        async with self.connection() as line:
+            await line.execute(script)
 
-    async def connect(self) -> Any:
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
         """A plain connection to PostgreSQL that finds the tables by their bare names."""
-        return await asyncpg.connect(self.address, server_settings={"search_path": "rota"})
+        connection = await asyncpg.connect(self.address, server_settings={"search_path": "rota"})
+        try:
+            yield connection
+        finally:
+            # Not in good order: a test that failed may have left a statement under way.
+            connection.terminate()

@@ -25,7 +25,10 @@ from rota.store.base import Pulse, Store, Wake
 
 STAGE_BATCH = 2_000
 PRUNE_BATCH = 1_000
-HELD_BATCH = 1_000
+HELD_BATCH = 10_000
+"""More than a worker holds; one that looks for what a lost answer hid has to see all of it."""
+
+_WAITING = (State.READY, State.SCHEDULED)
 
 
 class Engine:
@@ -62,12 +65,7 @@ class Engine:
     async def submit(self, tasks: Sequence[NewTask]) -> list[Accepted]:
         now = self.clock.now()
         accepted = await self.store.submit(tasks, now)
-        # Hints for sleeping workers, after the commit: there is work now, or will be then.
-        later = min((task.run_at for task in tasks if task.run_at > now), default=None)
-        if later is not None:
-            await self.store.notify(later)
-        if later is None or any(task.run_at <= now for task in tasks):
-            await self.store.notify(0)
+        await self._hint([task.run_at for task in tasks], now)
         return accepted
 
     async def cancel(self, ids: Sequence[str]) -> list[CancelOutcome]:
@@ -103,7 +101,11 @@ class Engine:
 
     async def finish(self, session_id: str, reports: Sequence[Report]) -> list[bool]:
         now = self.clock.now()
-        return await self.store.finish(session_id, transitions(reports, now, self._rng), now)
+        moves = transitions(reports, now, self._rng)
+        applied = await self.store.finish(session_id, moves, now)
+        # What was handed back or is to be tried again is news to the other workers.
+        await self._hint([move.run_at for move in moves if move.to in _WAITING], now)
+        return applied
 
     async def close_session(self, session_id: str) -> None:
         await self.store.close_session(session_id, self.clock.now())
@@ -131,3 +133,11 @@ class Engine:
     async def prune(self) -> int:
         now = self.clock.now()
         return await self.store.prune(now, now - self._keep_finished, PRUNE_BATCH)
+
+    async def _hint(self, run_ats: Sequence[Micros], now: Micros) -> None:
+        """Tell sleeping workers, after the commit: there is work now, or will be then."""
+        later = min((at for at in run_ats if at > now), default=None)
+        if later is not None:
+            await self.store.notify(later)
+        if any(at <= now for at in run_ats):
+            await self.store.notify(0)

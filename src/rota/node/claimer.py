@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from rota.backend import Backend
 from rota.clock import Rng
-from rota.errors import StoreError, StoreUnavailable
+from rota.errors import StoreError
 from rota.model import Claimed
 from rota.node.counts import Counts
 from rota.node.reporter import Reporter
 from rota.node.slots import Slots
-from rota.outage import pause
+from rota.outage import OUTAGES, pause
 
 log = logging.getLogger("rota.worker")
 
@@ -78,6 +78,7 @@ class Claimer:
     async def run(self) -> None:
         """Claim until stopped."""
         while not self._stopping:
+            self._slots.fill()
             self._room.clear()
             want = self._want()
             if want < 1:
@@ -92,7 +93,7 @@ class Claimer:
         began = self._clock.monotonic()
         try:
             tasks = await self._claim(want)
-        except StoreUnavailable as error:
+        except OUTAGES as error:
             self._unsure = True
             wait = pause(self._outages, self._rng)
             self._outages += 1
@@ -112,16 +113,15 @@ class Claimer:
 
     async def _claim(self, want: int) -> Sequence[Claimed]:
         if self._unsure:
-            # The claim whose answer was lost may have taken tasks that nobody here knows of.
+            # The claim whose answer was lost may have taken tasks that nobody here knows of. What
+            # is known is noted before: what ends meanwhile must not be taken for lost.
+            known = self._slots.hand_outs() | self._reporter.hand_outs()
             held = await self._backend.held(self._session_id)
-            lost = [task for task in held if not self._knows(task)]
+            lost = [task for task in held if (task.id, task.fence) not in known]
             if lost:
                 return lost
         avoid = tuple(self._slots.unknown)
         return await self._backend.claim(self._session_id, self._queues, want, avoid)
-
-    def _knows(self, task: Claimed) -> bool:
-        return self._slots.holds(task) or self._reporter.holds(task.id, task.fence)
 
     def _want(self) -> int:
         if self._reporter.pending > PENDING_MOST:
@@ -144,6 +144,7 @@ class Claimer:
         if not self._slots.buffered or self._slots.started != self._seen_started:
             self._seen_started, self._moved_at = self._slots.started, now
         elif now - self._moved_at >= STALE:
+            self._rate = 0.0
             self._slots.release_buffered()
 
 

@@ -5,8 +5,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from rota.clock import LONGEST_WAIT, Clock, Rng
-from rota.errors import StoreError, StoreUnavailable
-from rota.outage import pause
+from rota.errors import StoreError
+from rota.outage import OUTAGES, pause
 
 log = logging.getLogger("rota.node")
 
@@ -42,7 +42,7 @@ class Duty:
     async def _once(self) -> float:
         try:
             wait = await self._step()
-        except StoreUnavailable as error:
+        except OUTAGES as error:
             wait = pause(self._outages, self._rng)
             self._outages += 1
             log.warning("%s: %s; trying again in %.1f s", self._name, error, wait)

@@ -17,6 +17,7 @@ log = logging.getLogger("rota.worker")
 class Heart:
     """Beats from a thread and a connection of its own, so that no handler costs the lease (B130).
 
+    A beat may hang for longer than the lease holds; whoever runs handlers watches `trusted_for`.
     `on_lost` is called once, from that thread, when the session is over or the lease could not be
     renewed in time. Trust in the lease counts from when the renewal was sent, on the monotonic
     clock (R3.4, case B163).
@@ -57,7 +58,13 @@ class Heart:
     @property
     def trusted(self) -> bool:
         """Say whether the lease surely still holds."""
-        return not self._over.is_set() and self._clock.monotonic() < self._trusted_until
+        return self.trusted_for > 0
+
+    @property
+    def trusted_for(self) -> float:
+        """How many seconds the lease surely still holds; 0 if it may be over."""
+        left = 0.0 if self._over.is_set() else self._trusted_until - self._clock.monotonic()
+        return max(left, 0.0)
 
     def beat(self) -> float | None:
         """Renew once; return the seconds until the next beat, or None if the lease is lost."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from rota.backend import Backend, Report
 from rota.clock import Rng
-from rota.errors import StoreError, StoreUnavailable
+from rota.errors import StoreError
 from rota.model import AttemptError
 from rota.node.counts import Counts
-from rota.outage import pause
+from rota.outage import OUTAGES, pause
 from rota.policy.lifecycle import Failed
 
 log = logging.getLogger("rota.worker")
@@ -56,12 +56,10 @@ class Reporter:
         """How many endings the store has not confirmed."""
         return len(self._waiting) + len(self._under_way)
 
-    def holds(self, task_id: str, fence: int) -> bool:
-        """Say whether the ending of this hand-out has not been confirmed."""
-        return any(
-            report.task.id == task_id and report.task.fence == fence
-            for report in (*self._waiting, *self._under_way)
-        )
+    def hand_outs(self) -> set[tuple[str, int]]:
+        """Return the hand-outs, as (id, fence), whose endings have not been confirmed."""
+        reports = (*self._waiting, *self._under_way)
+        return {(report.task.id, report.task.fence) for report in reports}
 
     async def flushed(self) -> None:
         """Wait until everything is confirmed."""
@@ -91,7 +89,7 @@ class Reporter:
         while True:
             try:
                 verdicts = await self._backend.finish(self._session_id, reports)
-            except StoreUnavailable as error:
+            except OUTAGES as error:
                 wait = pause(repeated, self._rng)
                 repeated += 1
                 log.warning(

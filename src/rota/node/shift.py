@@ -71,21 +71,31 @@ class Shift:
 
     def _lose(self) -> None:
         # At once, from the loop's next turn: nothing may run on beyond the lease (R3.4).
-        self._counts.lost += self._slots.abandon()
-        self._lost.set()
+        if not self._lost.is_set():
+            self._counts.lost += self._slots.abandon()
+            self._lost.set()
+
+    async def _watch_lease(self) -> None:
+        """Lose the lease when trust in it ends, be it that a renewal hangs without an answer."""
+        while left := self._heart.trusted_for:
+            await self._backend.clock.sleep(left)
+        self._lose()
 
     async def run(self, draining: asyncio.Event, stopping: asyncio.Event) -> None:
         """Work until the lease is lost, or until drained; hands back whatever is left (R3.6)."""
         backend, session = self._backend, self._session
-        await through_outage(
+        opening = through_outage(
             lambda: backend.open_session(session), backend.clock, self._rng, what="the session"
         )
+        if not await done_before(draining, opening):
+            return
         self._counts.sessions += 1
         self._slots.session_id = session.id
         self._slots.trusted = lambda: self._heart.trusted
         self._heart.start()
         reporting = asyncio.create_task(self.reporter.run(), name="rota-reporter")
         claiming = asyncio.create_task(self.claimer.run(), name="rota-claimer")
+        watching = asyncio.create_task(self._watch_lease(), name="rota-lease")
         try:
             await _first(self._lost, draining, also=(reporting, claiming))
             self.claimer.stop()
@@ -93,9 +103,9 @@ class Shift:
             if not self._lost.is_set():
                 await self._drain(stopping)
         finally:
-            for task in (claiming, reporting):
+            for task in (claiming, reporting, watching):
                 task.cancel()
-            await asyncio.gather(claiming, reporting, return_exceptions=True)
+            await asyncio.gather(claiming, reporting, watching, return_exceptions=True)
             await self._close()
 
     async def _drain(self, stopping: asyncio.Event) -> None:
@@ -135,6 +145,20 @@ class Shift:
             log.warning("session %s could not be closed: %s", self._session.id, error)
 
 
+async def done_before(event: asyncio.Event, work: Coroutine[Any, Any, Any]) -> bool:
+    """Do `work` unless the event comes first; say whether it was done."""
+    doing = asyncio.ensure_future(work)
+    try:
+        await _ended(doing, event)
+        if not doing.done():
+            return False
+        doing.result()
+        return True
+    finally:
+        doing.cancel()
+        await asyncio.gather(doing, return_exceptions=True)
+
+
 async def _first(*events: asyncio.Event, also: tuple[asyncio.Task[None], ...]) -> None:
     """Wait for the first of the events; a background task that ends early raises here."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
@@ -146,7 +170,7 @@ async def _first(*events: asyncio.Event, also: tuple[asyncio.Task[None], ...]) -
             task.result()
 
 
-async def _ended(task: asyncio.Task[None], lost: asyncio.Event) -> None:
-    wait = asyncio.ensure_future(lost.wait())
+async def _ended(task: asyncio.Future[Any], event: asyncio.Event) -> None:
+    wait = asyncio.ensure_future(event.wait())
     await asyncio.wait([task, wait], return_when=asyncio.FIRST_COMPLETED)
     wait.cancel()

@@ -29,6 +29,10 @@ BURST = 200
 _ANY = Backoff()
 
 
+HandOut = tuple[str, int]
+"""A task under one fence: it may be handed out here anew while a thread of old still runs it."""
+
+
 class Stopped(Enum):
     """Why a run was ended from outside."""
 
@@ -75,7 +79,7 @@ class Slots:
         self._context = contextvars.copy_context()
         self._threads: ThreadPoolExecutor | None = None
         self._buffer: deque[Claimed] = deque()
-        self._running: dict[str, Run] = {}
+        self._running: dict[HandOut, Run] = {}
         self._filling = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -103,19 +107,21 @@ class Slots:
 
     def holds(self, task: Claimed) -> bool:
         """Say whether this hand-out of the task is running or waiting here."""
-        run = self._running.get(task.id)
-        return (run is not None and run.claimed.fence == task.fence) or any(
-            waiting.id == task.id and waiting.fence == task.fence for waiting in self._buffer
-        )
+        return (task.id, task.fence) in self.hand_outs()
+
+    def hand_outs(self) -> set[HandOut]:
+        """Return what is running or waiting here."""
+        return {*self._running, *((task.id, task.fence) for task in self._buffer)}
 
     # -- taking and starting --------------------------------------------------------------------
 
     def offer(self, tasks: Iterable[Claimed]) -> None:
         """Run these tasks as soon as there are slots for them."""
         self._buffer.extend(tasks)
-        self._fill()
+        self.fill()
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """Start what waits, as far as there are slots and the lease holds."""
         self._filling = False
         if not self._buffer or not self.trusted():
             return
@@ -132,7 +138,7 @@ class Slots:
     def _fill_soon(self) -> None:
         if not self._filling:
             self._filling = True
-            self._loop.call_soon(self._fill)
+            self._loop.call_soon(self.fill)
 
     def _start(self, claimed: Claimed) -> None:
         self.started += 1
@@ -144,7 +150,7 @@ class Slots:
             self._report(Report(claimed, Expired(), kind.retry))
             return
         run = Run(claimed, kind)
-        self._running[claimed.id] = run
+        self._running[claimed.id, claimed.fence] = run
         self._idle.clear()
         if claimed.timeout is not None and kind.is_async:
             seconds = claimed.timeout / SECOND
@@ -205,7 +211,7 @@ class Slots:
     def _finished(self, run: Run, ending: Ending) -> None:
         if run.timer is not None:
             run.timer.cancel()
-        del self._running[run.claimed.id]
+        del self._running[run.claimed.id, run.claimed.fence]
         if run.stopped is not Stopped.LOST:
             self._report(Report(run.claimed, ending, run.kind.retry))
         if not self._running:

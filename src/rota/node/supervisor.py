@@ -61,6 +61,8 @@ class Supervisor:
             env=os.environ | {SUPERVISED: "1"},
         )
         self._children[child.pid] = child
+        if self._ending.is_set():  # told to end while this one was being born
+            child.terminate()
         try:
             return await child.wait()
         finally:

@@ -7,13 +7,13 @@ import socket
 
 from rota.backend import Backend, Report
 from rota.clock import Ids, Rng
-from rota.errors import ConfigurationError, StoreUnavailable
+from rota.errors import ConfigurationError, StoreError
 from rota.model import Micros, Session
 from rota.node.counts import Counts
 from rota.node.duties import Duties
 from rota.node.duty import Duty
 from rota.node.settings import WorkerSettings
-from rota.node.shift import Shift
+from rota.node.shift import Shift, done_before
 from rota.node.slots import Slots
 from rota.outage import pause, through_outage
 from rota.registry import Registry
@@ -65,7 +65,15 @@ class Worker:
     async def run(self) -> None:
         """Work until drained; survives a store that comes and goes (R3.7)."""
         backend = self._backend
-        await through_outage(backend.open, backend.clock, self._rng)
+        opening = through_outage(backend.open, backend.clock, self._rng)
+        try:
+            if await done_before(self._draining, opening):
+                await self._work()
+        finally:
+            await backend.close()
+
+    async def _work(self) -> None:
+        backend = self._backend
         slots = Slots(
             self._registry,
             self._settings.concurrency,
@@ -92,7 +100,6 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
             slots.close()
-            await backend.close()
 
     # -- what the parts tell each other ---------------------------------------------------------
 
@@ -151,7 +158,7 @@ class Worker:
             began = self._backend.clock.monotonic()
             try:
                 await self._backend.listen(self._wake)
-            except StoreUnavailable as error:
+            except StoreError as error:
                 tries = 0 if self._backend.clock.monotonic() - began > 60 else tries + 1
                 log.warning("not listening (%s); polling meanwhile", error)
                 await self._backend.clock.sleep(pause(tries, self._rng))

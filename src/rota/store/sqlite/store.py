@@ -110,6 +110,10 @@ class SQLiteStore:
         return await self._write.do(work)
 
     async def stage(self, now: Micros, limit: int) -> Staged:
+        # Looked at beside the writers: mostly nothing is due, and a stager looks at every change.
+        next_at = await self._read.do(upkeep.next_due)
+        if next_at is None or next_at > now:
+            return Staged(0, next_at)
         return await self._write.do(partial(upkeep.stage, now=now, limit=limit))
 
     async def prune(self, now: Micros, finished_before: Micros, limit: int) -> int:

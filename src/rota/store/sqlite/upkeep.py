@@ -17,7 +17,13 @@ def stage(connection: apsw.Connection, now: Micros, limit: int) -> Staged:
     if moved:
         connection.execute(_SQL["stage"], {"ids": due})
         connection.execute(_SQL["leave_scheduled"], {"ids": due})
-    return Staged(moved, connection.execute(_SQL["next_due"]).get)
+    return Staged(moved, next_due(connection))
+
+
+def next_due(connection: apsw.Connection) -> Micros | None:
+    """Return the earliest run time of what is scheduled."""
+    found: Micros | None = connection.execute(_SQL["next_due"]).get
+    return found
 
 
 def prune(connection: apsw.Connection, now: Micros, finished_before: Micros, limit: int) -> int:
