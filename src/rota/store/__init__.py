@@ -3,11 +3,14 @@
 `store_for` chooses by address; what a store promises is written in `rota.store.base`.
 """
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from rota.errors import ConfigurationError
 from rota.store.base import Store
+
+_SECRET = re.compile(r"(\w*password)=[^&]*", re.IGNORECASE)
 
 
 def store_for(url: str) -> Store:
@@ -40,9 +43,11 @@ def masked(url: str) -> str:
 
     >>> masked("postgresql://rota:secret@db/rota")
     'postgresql://rota:…@db/rota'
+    >>> masked("postgresql://db/rota?user=rota&password=secret")
+    'postgresql://db/rota?user=rota&password=…'
     """
     parts = urlsplit(url)
-    if parts.password is None:
-        return url
+    query = _SECRET.sub(r"\1=…", parts.query)
     login, _, host = parts.netloc.rpartition("@")
-    return parts._replace(netloc=f"{login.split(':')[0]}:…@{host}").geturl()
+    netloc = parts.netloc if parts.password is None else f"{login.split(':')[0]}:…@{host}"
+    return parts._replace(netloc=netloc, query=query).geturl()

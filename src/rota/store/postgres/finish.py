@@ -1,0 +1,74 @@
+"""Carries out transitions: one guarded statement for each state that tasks go to."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from rota.config import ERRORS_KEPT
+from rota.model import Micros, State, Transition
+from rota.store.postgres.statements import Connection, Record, statement
+
+_STATEMENT_OF = {
+    State.COMPLETED: "to_completed",
+    State.CANCELLED: "to_cancelled",
+    State.SCHEDULED: "to_scheduled",
+    State.READY: "to_ready",
+    State.FAILED: "to_failed",
+}
+
+_Group = Sequence[Transition]
+
+
+def _texts(values: list[str | None]) -> list[str | None] | None:
+    # Mostly there are none; a null is cheaper than an array of nulls.
+    return None if values.count(None) == len(values) else values
+
+
+_COLUMNS: dict[str, Callable[[_Group], Any]] = {
+    "ids": lambda group: [t.id for t in group],
+    "fences": lambda group: [t.fence for t in group],
+    "run_ats": lambda group: [t.run_at for t in group],
+    "ranks": lambda group: [t.rank for t in group],
+    "attempts": lambda group: [t.attempt for t in group],
+    "losts": lambda group: [t.lost for t in group],
+    "snoozes": lambda group: [t.snoozes for t in group],
+    "results": lambda group: _texts([t.result for t in group]),
+    "errors": lambda group: _texts([t.error for t in group]),
+    "reasons": lambda group: _texts([t.reason for t in group]),
+}
+
+
+async def finish(
+    connection: Connection, session_id: str, transitions: Sequence[Transition], now: Micros
+) -> list[bool]:
+    """Carry out the transitions whose session and fence are right; say for each if it was."""
+    groups: dict[State, list[int]] = {}
+    for place, transition in enumerate(transitions):
+        groups.setdefault(transition.to, []).append(place)
+    applied = [False] * len(transitions)
+    async with connection.transaction() if len(groups) > 1 else nullcontext():
+        for state, places in groups.items():
+            group = [transitions[place] for place in places]
+            moved = await _move(connection, session_id, state, group, now)
+            _mark(applied, places, group, moved)
+    return applied
+
+
+def _mark(applied: list[bool], places: list[int], group: _Group, moved: list[Record]) -> None:
+    everything = len(moved) == len(group)
+    left = set() if everything else {(row[0], row[1]) for row in moved}
+    for place, transition in zip(places, group, strict=True):
+        report = (transition.id, transition.fence)
+        applied[place] = everything or report in left
+        # Of two equal reports the first alone has applied.
+        left.discard(report)
+
+
+async def _move(
+    connection: Connection, session_id: str, state: State, group: _Group, now: Micros
+) -> list[Record]:
+    sql, names = statement(_STATEMENT_OF[state])
+    single = {"session": session_id, "now": now, "kept": ERRORS_KEPT}
+    values = [_COLUMNS[name](group) if name in _COLUMNS else single[name] for name in names]
+    rows: list[Record] = await connection.fetch(sql, *values)
+    return rows

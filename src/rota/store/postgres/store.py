@@ -1,0 +1,219 @@
+"""The verbs of the store on PostgreSQL; what each promises is written in `rota.store.base`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from rota.config import KEEP_SESSIONS
+from rota.model import (
+    Accepted,
+    CancelOutcome,
+    Claimed,
+    Lane,
+    Look,
+    Micros,
+    NewTask,
+    RetryOutcome,
+    Session,
+    Share,
+    Staged,
+    State,
+    Task,
+    TaskFilter,
+    Transition,
+)
+from rota.store.base import Pulse, Traits, Wake
+from rota.store.postgres import accept, callers, finish, hints, reads, rows, schema
+from rota.store.postgres.address import Address
+from rota.store.postgres.connections import COMMON, MIGRATION, Line, Lines, Role
+from rota.store.postgres.faults import driver
+from rota.store.postgres.pulse import PostgresPulse
+from rota.store.postgres.statements import execute, fetch, fetch_value
+
+T = TypeVar("T")
+
+
+class PostgresStore:
+    """A store in the schema `rota` of a PostgreSQL database, 14 or newer.
+
+    `postgresql://user:password@host/database`; with `?pgbouncer=1` it works through a pooler in
+    transaction mode, which carries no hints to this process.
+    """
+
+    traits = Traits(dialect="postgres", shared_clock=True, embedded=False)
+
+    def __init__(self, url: str) -> None:
+        driver()
+        self._address = Address(url)
+        self._lines = Lines(self._address)
+        self._hints = hints.Sender(self._lines)
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self._address.shown!r})"
+
+    # -- its own life ---------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        await self._lines.run(Role.DUTY, schema.check)
+
+    async def close(self) -> None:
+        await self._hints.close()
+        await self._lines.close()
+
+    async def migrate(self) -> list[str]:
+        line = Line(self._address, MIGRATION, None)
+        try:
+            return await line.run(schema.migrate)
+        finally:
+            await line.close()
+
+    async def clock(self) -> Micros:
+        return int(await self._value(Role.DUTY, "read_clock"))
+
+    # -- accepting ------------------------------------------------------------------------------
+
+    async def submit(self, tasks: Sequence[NewTask], now: Micros) -> list[Accepted]:
+        if any(task.key is not None for task in tasks):
+            return await self._do(Role.SUBMIT, accept.store_keyed, tasks, now)
+        if tasks:
+            await self._do(Role.SUBMIT, accept.store_plain, tasks, now)
+        return [Accepted(task.id) for task in tasks]
+
+    async def notify(self, at: Micros) -> None:
+        self._hints.send(at)
+
+    async def listen(self, wake: Wake) -> None:
+        if self._address.pooled:
+            wake(None)
+            await asyncio.Event().wait()
+        await hints.listen(self._address, wake, COMMON)
+
+    # -- sessions -------------------------------------------------------------------------------
+
+    async def open_session(self, session: Session) -> None:
+        await self._execute(
+            Role.DUTY,
+            "open_session",
+            id=session.id,
+            name=session.name,
+            host=session.host,
+            pid=session.pid,
+            version=session.version,
+            queues=session.queues,
+            kinds=session.kinds,
+            slots=session.slots,
+            started_at=session.started_at,
+            lease_until=session.lease_until,
+            closed_at=session.closed_at,
+        )
+
+    async def close_session(self, session_id: str, now: Micros) -> None:
+        await self._execute(Role.DUTY, "close_session", session=session_id, now=now)
+
+    async def end_expired(self, now: Micros, limit: int) -> list[str]:
+        await self._execute(Role.DUTY, "end_expired_sessions", now=now, limit=limit)
+        found = await self._fetch(Role.DUTY, "ended_sessions_holding", limit=limit)
+        return [row[0] for row in found]
+
+    async def sessions(self, *, live_at: Micros | None = None) -> list[Session]:
+        found = await self._fetch(Role.READ, "list_sessions", live_at=live_at)
+        return [rows.session_of(row) for row in found]
+
+    def pulse(self) -> Pulse:
+        return PostgresPulse(self._address)
+
+    # -- holding --------------------------------------------------------------------------------
+
+    async def lanes(self, looks: Sequence[Look], limit: int) -> list[Lane]:
+        found = await self._fetch(
+            Role.CLAIM,
+            "next_lanes",
+            queues=[look.queue for look in looks],
+            classes=[look.cls for look in looks],
+            starts=[_start(look) for look in looks],
+            limit=limit,
+        )
+        return [Lane(looks[n - 1].queue, looks[n - 1].cls, tenant) for n, tenant in found]
+
+    async def take(
+        self, session_id: str, shares: Sequence[Share], avoid: Sequence[str], now: Micros
+    ) -> list[Claimed]:
+        found = await self._fetch(
+            Role.CLAIM,
+            "take",
+            session=session_id,
+            queues=[share.lane.queue for share in shares],
+            classes=[share.lane.cls for share in shares],
+            tenants=[share.lane.tenant for share in shares],
+            counts=[share.count for share in shares],
+            avoid=avoid,
+            now=now,
+        )
+        return [Claimed(*row) for row in found]
+
+    async def held(self, session_id: str, limit: int) -> list[Claimed]:
+        found = await self._fetch(Role.CLAIM, "held", session=session_id, limit=limit)
+        return [Claimed(*row) for row in found]
+
+    async def finish(
+        self, session_id: str, transitions: Sequence[Transition], now: Micros
+    ) -> list[bool]:
+        if not transitions:
+            return []
+        return await self._do(Role.FINISH, finish.finish, session_id, transitions, now)
+
+    async def stage(self, now: Micros, limit: int) -> Staged:
+        next_at = await self._value(Role.DUTY, "next_due")
+        if next_at is None or next_at > now:
+            return Staged(0, next_at)
+        moved = await self._execute(Role.DUTY, "stage", now=now, limit=limit)
+        return Staged(moved, await self._value(Role.DUTY, "next_due"))
+
+    async def prune(self, now: Micros, finished_before: Micros, limit: int) -> int:
+        await self._execute(Role.DUTY, "prune_keys", now=now, limit=limit)
+        await self._execute(Role.DUTY, "prune_sessions", ended_before=now - KEEP_SESSIONS)
+        return await self._execute(
+            Role.DUTY, "prune_finished", finished_before=finished_before, limit=limit
+        )
+
+    # -- callers --------------------------------------------------------------------------------
+
+    async def cancel(self, ids: Sequence[str], now: Micros) -> list[CancelOutcome]:
+        return await self._do(Role.DUTY, callers.cancel, ids, now)
+
+    async def retry(self, ids: Sequence[str], now: Micros) -> list[RetryOutcome]:
+        return await self._do(Role.DUTY, callers.retry, ids, now)
+
+    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+        found = await self._fetch(Role.READ, "get", ids=rows.possible_ids(ids))
+        tasks = {task.id: task for task in map(rows.task_of, found)}
+        return [tasks.get(task_id) for task_id in ids]
+
+    async def find(
+        self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
+    ) -> list[Task]:
+        return await self._do(Role.READ, reads.find, where, before_id, limit)
+
+    async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
+        return await self._do(Role.READ, reads.count, where, cap)
+
+    # -- how they are done ----------------------------------------------------------------------
+
+    async def _do(self, role: Role, verb: Callable[..., Awaitable[T]], *values: Any) -> T:
+        return await self._lines.run(role, lambda connection: verb(connection, *values))
+
+    async def _fetch(self, role: Role, name: str, /, **values: Any) -> list[Any]:
+        return await self._lines.run(role, lambda connection: fetch(connection, name, **values))
+
+    async def _value(self, role: Role, name: str, /, **values: Any) -> Any:
+        return await self._lines.run(role, lambda c: fetch_value(c, name, **values))
+
+    async def _execute(self, role: Role, name: str, /, **values: Any) -> int:
+        return await self._lines.run(role, lambda c: execute(c, name, **values))
+
+
+def _start(look: Look) -> str:
+    """Return the least tenant that a look takes in; nothing sorts between a text and that."""
+    if look.after is None:
+        return ""
+    return look.after if look.inclusive else f"{look.after}\x01"
