@@ -32,8 +32,6 @@ class Address:
                 "with / @ : # in the password written as %2F %40 %3A %23"
             ) from None
         options = parse_qsl(parts.query, keep_blank_values=True)
-        if any("password" in name.lower() for name, _ in options):
-            self.shown = self.shown.partition("?")[0]
         self.pooled = any(name == "pgbouncer" and value not in ("", "0") for name, value in options)
         self.reached = False
         kept = urlencode([option for option in options if option[0] != "pgbouncer"])
