@@ -21,6 +21,8 @@ CLAIM_MOST = 500
 BUFFER_MOST = 500
 PENDING_MOST = 2_000
 """No more is claimed while so many endings wait for the store."""
+RATE_SPAN = 0.1
+"""How fast handlers go is measured over so many seconds: a few that end at once are no rate."""
 STALE = 0.5
 """Whatever waits this long for a slot is handed back, for others may be free (case B143)."""
 
@@ -134,10 +136,11 @@ class Claimer:
 
     def _measure(self, began: float) -> None:
         now = self._clock.monotonic()
-        started = self._slots.started - self._seen
-        self._rate = (self._rate + started / max(now - self._seen_at, 0.001)) / 2
         self._seconds = (self._seconds + now - began) / 2
-        self._seen, self._seen_at = self._slots.started, now
+        span = now - self._seen_at
+        if span >= RATE_SPAN:
+            self._rate = (self._rate + (self._slots.started - self._seen) / span) / 2
+            self._seen, self._seen_at = self._slots.started, now
 
     def _hand_back_stale(self) -> None:
         now = self._clock.monotonic()

@@ -1,0 +1,113 @@
+"""What a scenario found: as a table to read, as JSON to compare."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bench.figures import Pair, Waits
+
+
+SHORTEST = 5.0
+"""Less measured work than this, in seconds, says little."""
+
+LABELS = {
+    "control_p50_ms": ("lone commit, p50", "ms"),
+    "cpu_us_a_task": ("processor time a task", "µs"),
+    "control_cpu_us_a_task": ("the control's", "µs"),
+    "cpu_percent": ("processor", "% of a core"),
+    "worker_mb": ("worker's memory", "MB"),
+    "control_worker_mb": ("with few tasks", "MB"),
+    "client_mb": ("client's memory", "MB"),
+    "control_client_mb": ("with few tasks", "MB"),
+}
+"""How the figures in `more` are called on a page, and their units."""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What one scenario found on one store; `ratio` is the median of the rounds' own ratios.
+
+    `tasks` and `seconds` are what was measured of Rota, over all rounds. `what` says what the
+    rate counts and `control` what it is held against. `more` has the figures that only this
+    scenario has.
+    """
+
+    scenario: str
+    store: str
+    tasks: int
+    seconds: float
+    rate: float
+    control_rate: float | None = None
+    ratio: float | None = None
+    what: str
+    control: str
+    waits: Waits | None = None
+    pairs: tuple[Pair, ...] = ()
+    more: dict[str, float] = {}
+    facts: dict[str, str] = {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result flat, as `--json` prints it; waits only where there are any."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        waits: dict[str, Any] = found.pop("waits") or {}
+        more: dict[str, Any] = found.pop("more")
+        return found | waits | more
+
+
+def as_json(result: Result) -> str:
+    """Return one line of JSON."""
+    return msgspec.json.encode(_rounded(result.as_dict())).decode()
+
+
+def as_text(result: Result) -> str:
+    """Return a small table and the facts below it."""
+    lines = [f"{result.scenario} on {result.store}: {result.what}", ""]
+    lines += [f"  {name:<24} {value}" for name, value in rows(result)]
+    lines += ["", f"  control: {result.control}"]
+    lines += [f"  {name}: {value}" for name, value in result.facts.items()]
+    return "\n".join(lines)
+
+
+def rows(result: Result) -> list[tuple[str, str]]:
+    """Return the figures by name, ready to be shown."""
+    found = [
+        ("tasks measured", f"{result.tasks:,} in {result.seconds:.1f} s{_warning(result)}"),
+        ("rate", f"{result.rate:,.1f}/s" if result.rate < 100 else f"{result.rate:,.0f}/s"),
+    ]
+    if result.control_rate is not None:
+        found.append(("control", f"{result.control_rate:,.0f}/s"))
+    if result.ratio is not None:
+        found.append(("ratio to the control", f"{result.ratio:.2f}{_spread(result.pairs)}"))
+    if result.waits is not None:
+        waits = result.waits
+        found.append(
+            ("p50 / p99 / max", f"{waits.p50_ms:.1f} / {waits.p99_ms:.1f} / {waits.max_ms:.1f} ms")
+        )
+        found.append(("early", str(waits.early)))
+    return found + [
+        (label, f"{result.more[name]:,.1f} {unit}".rstrip())
+        for name, (label, unit) in LABELS.items()
+        if name in result.more
+    ]
+
+
+def _warning(result: Result) -> str:
+    return ", too short to be quoted" if result.seconds < SHORTEST else ""
+
+
+def _spread(pairs: Sequence[Pair]) -> str:
+    if not pairs:
+        return ""
+    ratios = [pair.ratio for pair in pairs]
+    return f" ({min(ratios):.2f} to {max(ratios):.2f} in {len(ratios)} rounds)"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, dict):
+        return {name: _rounded(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value

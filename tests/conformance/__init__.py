@@ -1,0 +1,1 @@
+"""What `rota.store.base` promises, tried on both stores."""

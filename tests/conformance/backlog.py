@@ -1,0 +1,103 @@
+"""A backlog that no claim may scan: 200,000 ready, 200,000 scheduled, history and sessions."""
+
+from collections.abc import Iterator
+
+from rota.config import LEASE, LEVEL, MINUTE
+from rota.model import Micros
+from tests.support.factories import LATER, NOW
+from tests.support.places import Dialect, Place
+
+ROWS = 200_000
+TENANTS = 300
+HELD = 2_000
+SESSIONS = 400
+DUE = 100
+"""So many of the scheduled tasks are due at `DUE_AT`."""
+DUE_AT: Micros = LATER + DUE
+
+_SERIES = {
+    "sqlite": (
+        "(with recursive counter (n) as "
+        "(select 1 union all select n + 1 from counter where n < {rows}) select n from counter)"
+    ),
+    "postgres": "generate_series(1, {rows}) as counter (n)",
+}
+_ID = {
+    "sqlite": "format('{prefix}-0000-7000-8000-%012x', {n})",
+    "postgres": "('{prefix}-0000-7000-8000-' || lpad(to_hex({n}), 12, '0'))::uuid",
+}
+_COLUMNS = "id, kind, queue, tenant, priority, {klass}run_at, rank, created_at, payload"
+
+
+def task_id(prefix: str, n: int) -> str:
+    """The id of the n-th task of a table."""
+    return f"{prefix}-0000-7000-8000-{n:012x}"
+
+
+READY, TAKEN, SCHEDULED, FINISHED, DEAD, SESSION, ENDED = (f"{n}0000000" for n in range(1, 8))
+"""How the ids of each table begin."""
+
+LIVE_SESSION = task_id(SESSION, 7)
+HELD_BY_IT = [task_id(TAKEN, n) for n in range(7, HELD, SESSIONS)]
+OF_EACH = [
+    task_id(prefix, n) for prefix in (READY, SCHEDULED, FINISHED, DEAD) for n in range(1, 11)
+]
+
+
+def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
+    """Insert everything; `klass` if the class of a task is a column that is written."""
+
+    def ident(prefix: str, n: str = "n") -> str:
+        return _ID[dialect].format(prefix=prefix, n=n)
+
+    def fill(table: str, prefix: str, rows: int, run_at: str, **more: str) -> str:
+        priority = "n % 11"
+        values = [ident(prefix), "'send_result'", "case n % 2 when 0 then 'sms' else 'mail' end"]
+        values += [f"'school-' || (n % {TENANTS})", priority]
+        if klass:
+            values.append(f"case when {priority} = 0 then 0 else ({priority} + 2) / 3 end")
+        values += [
+            run_at,
+            f"{run_at} + {priority} * cast({LEVEL} as bigint)",
+            str(NOW),
+            """'{"student_id":1}'""",
+        ]
+        columns = ", ".join([_COLUMNS.format(klass="class, " if klass else ""), *more])
+        series = _SERIES[dialect].format(rows=rows)
+        return (
+            f"insert into {table} ({columns}) "
+            f"select {', '.join([*values, *more.values()])} from {series}"
+        )
+
+    held = ident(SESSION, f"n % {SESSIONS}")
+    yield fill("ready", READY, ROWS, f"{NOW} - n")
+    yield fill("ready", TAKEN, HELD, f"{NOW} - n", session=held, started_at=str(NOW), fence="1")
+    yield fill("scheduled", SCHEDULED, ROWS, f"{LATER} + n")
+    over = {"state": "'completed'", "finished_at": f"{NOW} + n"}
+    yield fill("finished", FINISHED, ROWS, str(NOW), **over)
+    yield fill("dead_letter", DEAD, ROWS // 10, str(NOW), failed_at=str(NOW))
+    yield from (
+        "insert into session (id, name, host, pid, version, queues, kinds, slots,"
+        " started_at, lease_until, closed_at) "
+        f"select {ident(prefix)}, 'worker', 'node', n, '0.1.0', {_EMPTY[dialect]}, "
+        f"{_EMPTY[dialect]}, 10, {NOW}, {NOW + LEASE} + n, {closed} "
+        f"from {_SERIES[dialect].format(rows=SESSIONS)}"
+        for prefix, closed in ((SESSION, "null"), (ENDED, str(NOW + MINUTE)))
+    )
+    yield (
+        "insert into task_key (kind, tenant, key, task_id, expires_at) "
+        f"select 'send_result', '', 'hold-' || n, {ident(FINISHED)}, {NOW} + n "
+        f"from {_SERIES[dialect].format(rows=ROWS // 4)}"
+    )
+
+
+_EMPTY = {"sqlite": "'[]'", "postgres": "'{}'"}
+
+
+async def pile_up(place: Place) -> None:
+    """Migrate the place and fill it."""
+    store = place.store()
+    await store.migrate()
+    await store.close()
+    for statement in statements(place.dialect, klass=place.dialect == "postgres"):
+        await place.run(statement)

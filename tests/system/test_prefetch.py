@@ -1,0 +1,74 @@
+"""A worker holds what it runs: nothing that is not due, nothing that another could run now."""
+
+import time
+
+import psutil
+
+from rota.model import State
+from tests.system.harness import Site, stays
+
+HELD = "select count(*) from ready where session is not null group by session"
+
+
+def test_a_worker_holds_none_of_what_is_not_due(site: Site) -> None:
+    """Case B142: ten thousand tasks due in an hour stay in the store and out of memory."""
+    worker = site.start_worker()
+    site.submit("note", range(1))
+    site.completed(1)
+    before = psutil.Process(worker.pid).memory_info().rss
+    site.submit("note", range(10_000), {"delay": "1h"})
+
+    assert stays(lambda: site.rows("select count(*) from ready") == [(0,)], 1.5)
+    assert psutil.Process(worker.pid).memory_info().rss - before < 20_000_000
+    assert site.count(State.SCHEDULED) == 10_000
+
+
+def test_a_free_worker_takes_at_once_what_a_busy_one_cannot_run(site: Site) -> None:
+    """Case B143: a long task, then a short one; there are two workers with one slot each."""
+    for _ in range(2):
+        site.start_worker(concurrency=1)
+    site.sessions(2)
+    site.submit("note", range(1), seconds=3)
+    site.started(range(1))
+    began = time.monotonic()
+    site.submit("note", range(1, 2))
+    site.started(range(1, 2))
+
+    assert time.monotonic() - began < 0.5
+    assert site.record.pid_of(1) != site.record.pid_of(0)
+
+
+def test_workers_hold_no_more_slow_tasks_than_they_have_slots(site: Site) -> None:
+    """Case B139: the rest is there for others, and each gets its share.
+
+    What has ended is held until its report is stored, beside as many that run.
+    """
+    for _ in range(2):
+        site.start_worker(concurrency=3)
+    site.sessions(2)
+    site.submit("note", range(60), seconds=0.1)
+    held = []
+    while site.count(State.COMPLETED) < 60:
+        held += site.rows(HELD)
+
+    assert max(count for (count,) in held) <= 2 * 3
+    assert {event.pid for event in site.record.events("start")} == {w.pid for w in site.workers}
+
+
+def test_what_waits_behind_a_long_task_is_handed_back_to_free_workers(site: Site) -> None:
+    """Case B143: quick tasks made the buffer large, then a long one came before the others."""
+    calls = [site.app.call("nothing", {"n": n}) for n in range(1_000)]
+    calls += [site.app.call("note", {"n": 0, "seconds": 8.0})]
+    calls += [site.app.call("note", {"n": n}) for n in range(1, 100)]
+    first = site.start_worker(concurrency=1)
+    site.sessions()
+    site.app.submit_many(calls)
+    site.started(range(1))
+    began = time.monotonic()
+    second = site.start_worker(concurrency=1)
+    site.completed(len(calls) - 1)
+    took = time.monotonic() - began
+
+    assert site.record.pid_of(0) == first.pid
+    assert {e.pid for e in site.record.events("start") if e.n > 0} == {second.pid}
+    assert took < 4.0

@@ -1,0 +1,44 @@
+"""Runs a worker as a process: `python -m tests.system.worker_main URL RECORD --lease 1`."""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from rota.clock import SystemClock, new_rng
+from rota.config import SECOND
+from rota.node.process import leave, run_here
+from rota.node.settings import WorkerSettings
+from rota.node.supervisor import supervise
+from tests.system.handlers import make_app
+
+
+def main() -> int:
+    """Run until told to stop; return the exit code."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--concurrency", type=int, default=10)
+    parser.add_argument("--lease", type=float, default=30.0)
+    parser.add_argument("--grace", type=float, default=30.0)
+    parser.add_argument("--name", default="")
+    parser.add_argument("--processes", type=int, default=1)
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
+    if given.processes > 1:
+        command = [sys.executable, "-m", "tests.system.worker_main", *sys.argv[1:]]
+        return supervise([*command, "--processes", "1"], given.processes, SystemClock())
+    app = make_app(given.url, given.record)
+    settings = WorkerSettings(
+        concurrency=given.concurrency,
+        lease=round(given.lease * SECOND),
+        grace=round(given.grace * SECOND),
+        name=given.name,
+    )
+    return run_here(app.registry, app.connect, settings, rng=new_rng())
+
+
+if __name__ == "__main__":
+    code = main()
+    leave(code)
+    sys.exit(code)
