@@ -130,8 +130,8 @@ class Rota:
     def submit_many(self, calls: Iterable[Call]) -> Submitted:
         """Store any number of calls, streamed from any iterable, and count them (R1.3, R1.5).
 
-        They are committed in runs of 2,000 or 4 MB, each whole or not at all; `BatchRefused` says which
-        item was refused and how many before it are stored.
+        They are committed in runs of 2,000 or 4 MB, each whole or not at all; `BatchRefused` says
+        which item was refused and how many before it are stored.
         """
         total = Submitted()
         for answers in self._client.submit_each(calls):

@@ -1,14 +1,20 @@
 """Drives a store and a plain model of it side by side, and compares them after every step."""
 
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
-from rota.config import LEASE, MINUTE, SECOND
+from rota.config import MINUTE, SECOND
 from rota.model import (
     Accepted,
     CancelOutcome,
@@ -31,7 +37,7 @@ Run = Callable[[Coroutine[Any, Any, Any]], Any]
 LIVE = (State.SCHEDULED, State.READY, State.RUNNING)
 ENDS = (State.COMPLETED, State.CANCELLED, State.FAILED, State.SCHEDULED, State.READY)
 WINDOW = 5 * MINUTE + 1  # time moves by whole seconds, so nothing ends at the instant it is read
-TERM = LEASE + 1
+TERM = 3 * MINUTE + 1
 
 
 class Known(msgspec.Struct):
@@ -58,14 +64,19 @@ class Lease(msgspec.Struct):
     closed: bool = False
 
 
-picks = st.integers(0, 40)
+numbers = st.integers(0, 40)
+some_numbers = st.lists(numbers, min_size=1, max_size=3)
 which = st.integers(0, 1)
 wishes = st.tuples(
-    st.sampled_from([-60, 0, 0, 30, 400]),
+    st.sampled_from([-60, 0, 0, 0, 30, 400]),
     st.sampled_from([4, 5, 6]),
     st.sampled_from([None, None, "a", "b"]),
 )
-reports = st.tuples(picks, st.sampled_from(ENDS), st.sampled_from([0, 0, 0, 0, -1, 1]))
+reports = st.tuples(
+    numbers,
+    st.sampled_from([*ENDS, State.SCHEDULED, State.FAILED]),
+    st.sampled_from([0] * 6 + [-1, 1]),
+)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -95,17 +106,30 @@ class StoreMachine(RuleBasedStateMachine):
         held = until > self.now or (known is not None and known.state in LIVE)
         return task_id if held else None
 
-    def some(self, wanted: list[int]) -> list[Known]:
+    def some(self, wanted: list[int], among: Sequence[str] = ()) -> list[Known]:
         """The tasks that are meant, each once, in the order asked for."""
-        ids = list(self.known)
+        ids = list(among or self.known)
         return [self.known[task_id] for task_id in dict.fromkeys(ids[n % len(ids)] for n in wanted)]
 
     def has_tasks(self) -> bool:
         return bool(self.known)
 
+    def has_ready(self) -> bool:
+        return any(known.state is State.READY for known in self.known.values())
+
+    def has_running(self) -> bool:
+        return any(known.state is State.RUNNING for known in self.known.values())
+
     # -- accepting and time ---------------------------------------------------------------------
 
-    @rule(wanted=st.lists(wishes, min_size=1, max_size=4))
+    @initialize(wanted=st.lists(wishes, min_size=4, max_size=10))
+    def begin(self, wanted: list[tuple[int, int, str | None]]) -> None:
+        self.submit(wanted)
+
+    @rule(wanted=st.lists(wishes, min_size=1, max_size=6))
+    def add(self, wanted: list[tuple[int, int, str | None]]) -> None:
+        self.submit(wanted)
+
     def submit(self, wanted: list[tuple[int, int, str | None]]) -> None:
         batch, expected = [], []
         for delay, priority, key in wanted:
@@ -122,17 +146,19 @@ class StoreMachine(RuleBasedStateMachine):
                     self.keys[key] = (task.id, until)
         assert self.run(self.store.submit(batch, self.now)) == expected
 
-    @precondition(has_tasks)
-    @rule(wanted=st.lists(picks, min_size=1, max_size=3))
     def repeat_a_submit(self, wanted: list[int]) -> None:
         batch = [known.task for known in self.some(wanted)]
         assert self.run(self.store.submit(batch, self.now)) == [Accepted(t.id) for t in batch]
 
-    @rule(seconds=st.sampled_from([1, 5, 20, 40, 400]))
-    def advance(self, seconds: int) -> None:
+    @rule(
+        seconds=st.sampled_from([0, 1, 20, 70, 400]),
+        duties=st.lists(st.sampled_from(["stage", "reap", "prune"]), max_size=2),
+    )
+    def pass_time(self, seconds: int, duties: list[str]) -> None:
         self.now += seconds * SECOND
+        for duty in duties:
+            getattr(self, duty)()
 
-    @rule()
     def stage(self) -> None:
         waiting = [k for k in self.known.values() if k.state is State.SCHEDULED]
         due = [known for known in waiting if known.run_at <= self.now]
@@ -144,25 +170,25 @@ class StoreMachine(RuleBasedStateMachine):
 
     # -- sessions -------------------------------------------------------------------------------
 
-    @rule(n=which)
+    @rule(what=st.sampled_from(["renew", "renew", "close"]), n=which)
+    def work_on_a_session(self, what: str, n: int) -> None:
+        getattr(self, what)(n)
+
     def renew(self, n: int) -> None:
         lease = self.leases[n]
         alive = self.alive(lease)
-        assert self.run(beat(self.store, lease.id, self.now)) == alive
+        assert self.run(beat(self.store, lease.id, self.now, TERM)) == alive
         if alive:
-            lease.until = self.now + LEASE
+            lease.until = self.now + TERM
 
-    @rule(n=which)
     def close(self, n: int) -> None:
         self.run(self.store.close_session(self.leases[n].id, self.now))
         self.leases[n].closed = True
 
-    @rule(n=which)
     def start_anew(self, n: int) -> None:
         if not self.alive(self.leases[n]):
             self.leases[n] = self.opened()
 
-    @rule()
     def reap(self) -> None:
         for lease in self.leases:
             lease.closed = not self.alive(lease)
@@ -176,8 +202,11 @@ class StoreMachine(RuleBasedStateMachine):
 
     # -- holding --------------------------------------------------------------------------------
 
-    @rule(n=which, count=st.integers(1, 4))
-    def take(self, n: int, count: int) -> None:
+    @precondition(has_ready)
+    @rule(n=which, count=st.integers(1, 5), dead=st.sampled_from([False] * 4 + [True]))
+    def take(self, n: int, count: int, dead: bool) -> None:
+        if not dead:
+            self.start_anew(n)
         lease = self.leases[n]
         ready = [k for k in self.known.values() if k.state is State.READY]
         ready.sort(key=lambda known: (known.rank, known.task.id))
@@ -191,14 +220,16 @@ class StoreMachine(RuleBasedStateMachine):
             (k.task.id, k.fence, k.attempt, k.lost, k.snoozes) for k in expected
         ]
 
-    @precondition(has_tasks)
-    @rule(n=which, wanted=st.lists(reports, min_size=1, max_size=4))
-    def finish(self, n: int, wanted: list[tuple[int, State, int]]) -> None:
+    @precondition(has_running)
+    @rule(
+        n=which, stray=st.sampled_from([False] * 4 + [True]), wanted=st.lists(reports, min_size=1)
+    )
+    def finish(self, n: int, stray: bool, wanted: list[tuple[int, State, int]]) -> None:
         lease = self.leases[n]
+        held = [t for t, known in self.known.items() if known.session == lease.id and not stray]
         batch, expected = [], []
-        for known, (_, to, off) in zip(
-            self.some([pick for pick, _, _ in wanted]), wanted, strict=False
-        ):
+        meant = self.some([number for number, _, _ in wanted], held)
+        for known, (_, to, off) in zip(meant, wanted, strict=False):
             right = known.state is State.RUNNING and known.session == lease.id and off == 0
             batch.append(self.report(known, to, off))
             expected.append(right)
@@ -236,7 +267,10 @@ class StoreMachine(RuleBasedStateMachine):
     # -- callers --------------------------------------------------------------------------------
 
     @precondition(has_tasks)
-    @rule(wanted=st.lists(picks, min_size=1, max_size=3))
+    @rule(what=st.sampled_from(["cancel", "retry", "repeat_a_submit"]), wanted=some_numbers)
+    def ask(self, what: str, wanted: list[int]) -> None:
+        getattr(self, what)(wanted)
+
     def cancel(self, wanted: list[int]) -> None:
         expected = []
         for known in self.some(wanted):
@@ -251,8 +285,6 @@ class StoreMachine(RuleBasedStateMachine):
         outcomes = self.run(self.store.cancel(ids, self.now))
         assert list(zip(ids, outcomes, strict=True)) == expected
 
-    @precondition(has_tasks)
-    @rule(wanted=st.lists(picks, min_size=1, max_size=3))
     def retry(self, wanted: list[int]) -> None:
         expected = []
         for known in self.some(wanted):
@@ -267,7 +299,6 @@ class StoreMachine(RuleBasedStateMachine):
         outcomes = self.run(self.store.retry(ids, self.now))
         assert list(zip(ids, outcomes, strict=True)) == expected
 
-    @rule()
     def prune(self) -> None:
         before = self.now - 3 * MINUTE
         old = [t for t, k in self.known.items() if k.over_at is not None and k.over_at < before]

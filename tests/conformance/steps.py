@@ -29,13 +29,13 @@ async def open_worker(store: Store, make: Make, at: Micros = NOW) -> str:
     return session.id
 
 
-async def beat(store: Store, session_id: str, now: Micros) -> bool:
+async def beat(store: Store, session_id: str, now: Micros, lease: Micros = LEASE) -> bool:
     """Renew a lease as a worker does: from a thread that knows no event loop."""
     pulse = store.pulse()
 
     def renew() -> bool:
         try:
-            return pulse.beat(session_id, now, now + LEASE)
+            return pulse.beat(session_id, now, now + lease)
         finally:
             pulse.close()
 

@@ -6,8 +6,8 @@ import pytest
 
 from rota.model import Accepted, State
 from rota.store.base import Store
-from tests.conformance.steps import bring, counts, one
-from tests.support.factories import LATER, NOW, Make
+from tests.conformance.steps import bring, counts, one, open_worker, take_all
+from tests.support.factories import LATER, NOW, Make, completed
 from tests.support.places import Place
 
 
@@ -155,6 +155,53 @@ async def test_one_of_many_callers_at_once_makes_the_task(
         assert [accepted.created for (accepted,) in answers] == [t.id == winner for t in rivals]
         assert (await one(store, winner)).key == key
     assert sum((await counts(store)).values()) == 3
+
+
+async def test_a_key_without_a_window_is_held_by_one_live_task_at_a_time(
+    store: Store, other: Store, make: Make
+) -> None:
+    """R1.4: it passes on the moment that its task is over, and to one of those who ask at once."""
+    session = await open_worker(store, make)
+    for n in range(10):
+        rivals = [make.keyed("hold-17", until=NOW) for _ in range(6)]
+
+        answers = await asyncio.gather(
+            *((store, other)[n % 2].submit([task], NOW) for n, task in enumerate(rivals))
+        )
+
+        (winner,) = {accepted.id for (accepted,) in answers}
+        assert [accepted.created for (accepted,) in answers] == [t.id == winner for t in rivals]
+        (claimed,) = await take_all(store, session)
+        assert claimed.id == winner
+        await store.finish(session, [completed(claimed)], NOW)
+        assert await counts(store) == {State.COMPLETED: n + 1}
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_a_key_that_passes_on_while_it_is_asked_for_has_a_live_task(
+    place: Place, store: Store, make: Make
+) -> None:
+    """B106, R1.4: the task of a transaction that has just committed is live, though it was not
+    there when the other's statement began."""
+    await bring(store, make, State.COMPLETED, make.keyed("hold-17", until=NOW))
+    rival, task = make.id(), make.keyed("hold-17", until=NOW)
+    async with place.connection() as first, first.transaction():
+        await first.execute("update task_key set task_id = $1", rival)
+        await first.execute(
+            """
+                insert into ready
+                select $1, kind, queue, tenant, priority, class, run_at, rank, created_at, fence,
+                    attempt, lost, snoozes, payload, timeout, retry, expires_at, key
+                from finished
+                """,
+            rival,
+        )
+        submitted = asyncio.create_task(store.submit([task], NOW))
+        while await place.value("select count(*) from pg_locks where not granted") < 1:
+            pass  # each look is a round trip; the submit comes to wait for the key
+
+    assert await submitted == [Accepted(rival, created=False)]
+    assert await counts(store) == {State.COMPLETED: 1, State.READY: 1}
 
 
 async def test_batches_with_the_same_keys_in_opposite_order_do_not_lock_each_other_out(

@@ -197,9 +197,11 @@ async def test_a_beat_after_the_end_is_refused_and_revives_nothing(
     ended = await open_worker(store, make)
     assert await store.end_expired(ENDED, 10) == []
 
+    # A beat that was sent before the end, and one that was sent after it.
     for session in (closed, ended, make.id()):
-        assert not await beat(store, session, ENDED)
-        assert await take(store, session, now=ENDED) == []
+        for sent_at in (NOW + 1, ENDED):
+            assert not await beat(store, session, sent_at)
+            assert await take(store, session, now=sent_at) == []
 
     assert await store.sessions(live_at=ENDED) == []
 

@@ -2,11 +2,14 @@
 
 import asyncio
 
+import pytest
+
 from rota.config import MINUTE, SECOND
 from rota.model import Staged, State
 from rota.store.base import Store
 from tests.conformance.steps import counts, one, open_worker, take
 from tests.support.factories import LATER, NOW, Make, again, error
+from tests.support.places import Place
 
 
 async def test_nothing_moves_before_its_time(store: Store, make: Make) -> None:
@@ -106,3 +109,20 @@ async def test_stagers_at_once_move_every_task_once(store: Store, other: Store, 
 
     assert sum(moved) == 1000
     assert await counts(store) == {State.READY: 1000}
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_what_another_stager_is_moving_is_skipped_and_not_waited_for(
+    place: Place, store: Store, make: Make
+) -> None:
+    """R8.3: five rows locked in front; the step moves the five behind them at once."""
+    tasks = [make.task(run_at=LATER + n) for n in range(10)]
+    await store.submit(tasks, NOW)
+    async with place.connection() as rival, rival.transaction():
+        await rival.execute("select 1 from scheduled order by run_at limit 5 for update")
+
+        staged = await store.stage(LATER + MINUTE, 5)
+
+    assert staged.moved == 5
+    states = [(await one(store, task.id)).state for task in tasks]
+    assert states == [State.SCHEDULED] * 5 + [State.READY] * 5

@@ -7,7 +7,8 @@ from typing import Any
 from rota.backend import Report
 from rota.clock import new_rng
 from rota.errors import StoreUnavailable
-from rota.node.claimer import BUFFER_MOST, Claimer
+from rota.model import Claimed
+from rota.node.claimer import BUFFER_MOST, LOOK_AGAIN, Claimer
 from rota.node.counts import Counts
 from rota.node.reporter import Reporter
 from rota.node.slots import Slots
@@ -136,6 +137,48 @@ async def test_a_claim_whose_answer_was_lost_is_found_again() -> None:
     await it.until(lambda: it.counts.reported == 5)
 
     assert [r.task.id for r in it.backend.reports] == [f"task-{n}" for n in range(5)]
+
+
+async def test_what_a_lost_claim_takes_late_is_found_as_well() -> None:
+    """F5: the link broke, and the store carried the claim out when nobody looked any more."""
+    it = Claiming(quick)
+    it.backend.claim_faults.append(StoreUnavailable("cut on the way"))
+    await it.until(lambda: len(it.backend.wants) > 1)
+
+    it.backend.taken.append(claimed())
+    it.backend.clock.advance(LOOK_AGAIN)
+    it.claimer.kick()
+    await it.until(lambda: it.counts.reported == 1)
+
+
+async def test_what_ends_while_the_store_is_asked_is_not_run_again() -> None:
+    """F5: the answer is older than what happened here meanwhile."""
+    gate = asyncio.Event()
+
+    async def work(n: int) -> None:
+        if n == 9:
+            await gate.wait()
+
+    it = Claiming(work)
+    it.backend.ready.extend(claimed(n) for n in range(3))
+    it.backend.claim_faults.append(StoreUnavailable("away"))
+    it.backend.taken.append(claimed(9))
+    it.slots.offer([claimed(9)])
+    held = it.backend.held
+
+    async def slow(session_id: str) -> list[Claimed]:
+        answer = await held(session_id)
+        gate.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert it.counts.reported
+        return answer
+
+    it.backend.held = slow  # type: ignore[method-assign]
+    await it.until(lambda: it.counts.reported == 4)
+
+    ran = [report.task.id for report in it.backend.reports]
+    assert sorted(ran) == ["task-0", "task-1", "task-2", "task-9"]
 
 
 async def test_an_outage_is_waited_out() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
+
 from rota import Rota
 from rota.config import SECOND
 from rota.model import State, Task
@@ -64,6 +66,10 @@ class WorkerProcess:
     def alive(self) -> bool:
         """Say whether the process has not ended."""
         return self._process.poll() is None
+
+    def children(self) -> list[psutil.Process]:
+        """Return the workers below it, if it is a supervisor."""
+        return psutil.Process(self.pid).children() if self.alive else []
 
     def kill(self) -> None:
         """End it as a crash would, and wait until it is gone."""
@@ -152,6 +158,8 @@ class Site:
     def close(self) -> None:
         """End every worker and let go of the store; a test that failed shows their logs."""
         for worker in self.workers:
+            for child in worker.children():
+                child.kill()
             worker.kill()
             print(worker.log[-4000:])
         self.app.close()

@@ -1,6 +1,10 @@
 """Handlers that leave the interpreter no rest do not cost the worker its lease."""
 
+import pytest
+
 from tests.system.harness import Site
+
+pytestmark = pytest.mark.slow
 
 LEASE = 1.0
 

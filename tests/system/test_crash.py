@@ -2,14 +2,18 @@
 
 import signal
 
+import pytest
+
 from rota.model import State
 from tests.system.harness import Site, stays, wait_until
+
+pytestmark = pytest.mark.slow
 
 LEASE = 1.5
 
 
 def test_what_a_killed_worker_held_runs_elsewhere_to_its_end(site: Site) -> None:
-    """Cases B112, B121, R3.1: after the lease, although the name is reused; no attempt is spent."""
+    """Cases B112, B121, B131, R3.1: after the lease, under a reused name, no attempt spent."""
     site.submit("note", range(5), first=60)
     first = site.start_worker(lease=LEASE, name="w1")
     site.started(range(5))

@@ -12,6 +12,8 @@ from tests.support.proxy import Proxy
 from tests.system.handlers import make_app
 from tests.system.harness import Site
 
+pytestmark = pytest.mark.slow
+
 TRIES = 100
 NUMBERS = "select (payload->>'n')::int from ready"
 
@@ -31,7 +33,6 @@ def proxy(site: Site) -> Iterator[Proxy]:
         yield proxy
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("keyed", [False, True])
 def test_a_submit_whose_answer_was_lost_stores_its_task_once(
     site: Site, proxy: Proxy, keyed: bool
@@ -55,7 +56,6 @@ def test_a_submit_whose_answer_was_lost_stores_its_task_once(
     assert sorted(n for (n,) in site.rows(NUMBERS)) == list(range(TRIES))
 
 
-@pytest.mark.slow
 def test_batches_whose_answers_were_lost_are_stored_once(site: Site, proxy: Proxy) -> None:
     """F5: the batches of `submit_many` come by COPY, and are repeated whole."""
     app = make_app(proxy.url, site.record.path)
@@ -68,7 +68,6 @@ def test_batches_whose_answers_were_lost_are_stored_once(site: Site, proxy: Prox
     assert sorted(n for (n,) in site.rows(NUMBERS)) == list(range(1000))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["claim", "finish"])
 def test_a_worker_whose_answers_were_lost_runs_each_task_once(
     site: Site, proxy: Proxy, verb: str
@@ -87,7 +86,6 @@ def test_a_worker_whose_answers_were_lost_runs_each_task_once(
     assert "refused" not in worker.log
 
 
-@pytest.mark.slow
 def test_a_worker_that_hears_nothing_stops_before_its_lease_ends(site: Site, proxy: Proxy) -> None:
     """R3.4: in a dead network, without any error, the task does not run twice at once."""
     site.submit("note", range(3), first=30)

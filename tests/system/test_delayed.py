@@ -2,7 +2,11 @@
 
 import time
 
+import pytest
+
 from tests.system.harness import Site, wait_until
+
+pytestmark = pytest.mark.slow
 
 LATE = 0.5
 """Seconds; far more than a quiet machine needs, and less than any poll would take by chance."""

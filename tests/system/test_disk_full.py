@@ -10,6 +10,8 @@ from rota import StoreFull
 from rota.model import State
 from tests.system.harness import Site, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def full(site: Site, pid: int = 0, room: int = 0) -> Iterator[None]:
@@ -41,7 +43,6 @@ def test_a_caller_is_told_that_the_disk_is_full(sqlite_site: Site) -> None:
     assert site.rows("pragma integrity_check") == [("ok",)]
 
 
-@pytest.mark.slow
 def test_results_wait_for_room_on_the_disk(sqlite_site: Site) -> None:
     """F19: what succeeded is neither reported as failed nor run again."""
     site = sqlite_site
@@ -56,7 +57,6 @@ def test_results_wait_for_room_on_the_disk(sqlite_site: Site) -> None:
     assert site.rows("select distinct attempt, lost from finished") == [(1, 0)]
 
 
-@pytest.mark.slow
 def test_a_worker_outlives_a_disk_that_is_full_for_long(sqlite_site: Site) -> None:
     """F19, case B169: it loses its lease, waits for room, and goes on by itself."""
     site = sqlite_site

@@ -10,6 +10,8 @@ from rota.contrib.embedded import EmbeddedPostgres
 from tests.support.places import Place
 from tests.system.harness import Site, WorkerProcess, stays, wait_until
 
+pytestmark = pytest.mark.slow
+
 WINDOW = 5.0
 TASKS = 20_000
 STATEMENTS = "select xact_commit + xact_rollback from pg_stat_database where datname = '{}'"
@@ -26,7 +28,6 @@ def worker(site: Site) -> WorkerProcess:
     return worker
 
 
-@pytest.mark.slow
 def test_an_idle_worker_costs_next_to_nothing(
     site: Site, worker: WorkerProcess, request: pytest.FixtureRequest
 ) -> None:
@@ -43,7 +44,6 @@ def test_an_idle_worker_costs_next_to_nothing(
     assert (rate > 0) == postgres
 
 
-@pytest.mark.slow
 def test_a_worker_does_not_grow_with_what_it_has_done(site: Site) -> None:
     """Case B148: results that nobody reads, errors and reports leave nothing behind."""
     worker = site.start_worker(concurrency=50)

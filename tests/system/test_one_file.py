@@ -6,8 +6,9 @@ from rota.model import State
 from tests.system.harness import Site
 from tests.system.load import Load
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_two_workers_and_a_submitter_share_one_file(sqlite_site: Site) -> None:
     """Cases B167, B169: nothing runs twice, nothing is lost, and the file is sound."""
     site = sqlite_site
@@ -26,7 +27,6 @@ def test_two_workers_and_a_submitter_share_one_file(sqlite_site: Site) -> None:
     assert site.rows("pragma integrity_check") == [("ok",)]
 
 
-@pytest.mark.slow
 def test_a_killed_process_leaves_a_sound_file(sqlite_site: Site) -> None:
     """Cases B112, B169: killed in the middle of writing, five times."""
     site = sqlite_site

@@ -14,6 +14,8 @@ from tests.support.places import Place
 from tests.system.harness import Site, wait_until
 from tests.system.load import Load
 
+pytestmark = pytest.mark.slow
+
 RESUMES = 10.0
 TERMINATE = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
 
@@ -44,12 +46,11 @@ def cut(_: EmbeddedPostgres, site: Site) -> None:
     site.rows(TERMINATE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", [crash, cut])
 def test_what_was_accepted_is_done_once_although_the_server_breaks_under_load(
     server: EmbeddedPostgres, site: Site, fault: Callable[[EmbeddedPostgres, Site], None]
 ) -> None:
-    """Cases B146, F18, R1.2, R3.7: three times within seconds; nobody is started again."""
+    """Cases B146, B158, F18, R1.2, R3.7: three times within seconds; nobody is started again."""
     worker = site.start_worker(lease=30, concurrency=20)
     with Load(site) as load:
         for _ in range(3):
@@ -63,10 +64,10 @@ def test_what_was_accepted_is_done_once_although_the_server_breaks_under_load(
     assert load.errors == []
     assert site.record.times("start") == dict.fromkeys(load.accepted, 1)
     assert site.app.tasks.count() == {State.COMPLETED: len(load.accepted)}
+    assert site.rows("select count(*) from pg_locks where locktype = 'advisory'") == [(0,)]
     assert worker.alive
 
 
-@pytest.mark.slow
 def test_results_that_fall_into_an_outage_are_reported_after_it(
     server: EmbeddedPostgres, site: Site
 ) -> None:
@@ -83,7 +84,6 @@ def test_results_that_fall_into_an_outage_are_reported_after_it(
     assert site.rows("select distinct fence, attempt, lost from finished") == [(1, 1, 0)]
 
 
-@pytest.mark.slow
 def test_a_client_waits_for_a_server_that_is_away_but_not_for_ever(
     server: EmbeddedPostgres, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +107,6 @@ def test_a_client_waits_for_a_server_that_is_away_but_not_for_ever(
     assert site.count(State.READY) == 2
 
 
-@pytest.mark.slow
 def test_workers_wait_for_a_server_that_is_away_and_can_be_stopped_meanwhile(
     server: EmbeddedPostgres, site: Site
 ) -> None:

@@ -3,9 +3,12 @@
 import time
 
 import psutil
+import pytest
 
 from rota.model import State
 from tests.system.harness import Site, stays
+
+pytestmark = pytest.mark.slow
 
 HELD = "select count(*) from ready where session is not null group by session"
 

@@ -7,6 +7,8 @@ import pytest
 from rota.model import State
 from tests.system.harness import Site, wait_until
 
+pytestmark = pytest.mark.slow
+
 LEASE = 1.0
 SOON = 3.0
 """Beyond this many seconds nothing has happened at once."""

@@ -6,6 +6,8 @@ import pytest
 
 from tests.system.harness import Site, WorkerProcess, wait_until
 
+pytestmark = pytest.mark.slow
+
 LEASE = 1.0
 
 

@@ -8,12 +8,14 @@ import pytest
 
 from tests.system.harness import Site, WorkerProcess, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def children(parent: WorkerProcess, count: int = 2) -> list[int]:
     """Wait until the supervisor has so many living children; return their ids."""
 
     def find() -> list[int]:
-        found = [child.pid for child in psutil.Process(parent.pid).children()]
+        found = [child.pid for child in parent.children()]
         return found if len(found) == count else []
 
     return wait_until(find)

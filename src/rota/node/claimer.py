@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Sequence
 
 from rota.backend import Backend
@@ -23,6 +24,9 @@ PENDING_MOST = 2_000
 """No more is claimed while so many endings wait for the store."""
 RATE_SPAN = 0.1
 """How fast handlers go is measured over so many seconds: a few that end at once are no rate."""
+LOOK_AGAIN = 45.0
+"""A claim that was cut off may be at work in the store for as long as a statement may take; what
+it took is looked for at once, and again after so many seconds."""
 STALE = 0.5
 """Whatever waits this long for a slot is handed back, for others may be free (case B143)."""
 
@@ -57,6 +61,7 @@ class Claimer:
         self._room = asyncio.Event()
         self._stopping = False
         self._unsure = False
+        self._look_again_at = math.inf
         self._outages = 0
         self._rate = 0.0
         self._seconds = 0.005
@@ -96,13 +101,14 @@ class Claimer:
         try:
             tasks = await self._claim(want)
         except OUTAGES as error:
-            self._unsure = True
+            self._unsure, self._look_again_at = True, self._clock.monotonic() + LOOK_AGAIN
             wait = pause(self._outages, self._rng)
             self._outages += 1
             log.warning("no task can be claimed (%s); trying again in %.1f s", error, wait)
             await self._clock.sleep(wait)
             return True
         except StoreError:
+            self._unsure = True
             log.exception("a claim failed")
             return False
         self._unsure = False
@@ -114,7 +120,7 @@ class Claimer:
         return bool(tasks)
 
     async def _claim(self, want: int) -> Sequence[Claimed]:
-        if self._unsure:
+        if self._unsure or self._clock.monotonic() >= self._look_again_at:
             # The claim whose answer was lost may have taken tasks that nobody here knows of. What
             # is known is noted before: what ends meanwhile must not be taken for lost.
             known = self._slots.hand_outs() | self._reporter.hand_outs()
@@ -122,6 +128,8 @@ class Claimer:
             lost = [task for task in held if (task.id, task.fence) not in known]
             if lost:
                 return lost
+            if not self._unsure:
+                self._look_again_at = math.inf
         avoid = tuple(self._slots.unknown)
         return await self._backend.claim(self._session_id, self._queues, want, avoid)
 
