@@ -10,46 +10,20 @@ import asyncpg
 from bench.figures import Rate, Stopwatch
 from bench.tasks import new_tasks
 from rota.clock import Ids, wall
+from rota.config import HOUR
 from rota.store.postgres.rows import TASK_COLUMNS, task_row
+from rota.store.postgres.statements import execute, fetch
 from rota.sync import new_event_loop
 
 T = TypeVar("T")
 
-# What a task takes along from `ready` to `finished`, in whatever version of the schema.
-SHARED = """
-select string_agg(quote_ident(column_name), ', ')
-from information_schema.columns as own
-where table_schema = 'rota' and table_name = 'finished' and is_generated = 'NEVER'
-    and exists (
-        select from information_schema.columns
-        where table_schema = 'rota' and table_name = 'ready' and column_name = own.column_name
-    )
-"""
-
-CLAIM = """
-update rota.ready
-set session = $1, fence = fence + 1, attempt = attempt + 1, started_at = $2
-where ctid = any(array(
-    select ctid from rota.ready
-    where queue = 'default' and class = 2 and tenant = '' and session is null
-    order by rank, id
-    limit $3
-    for update skip locked
-))
-returning id, fence, attempt, kind, queue, tenant, priority, run_at, created_at, payload
-"""
-
-FINISH = """
-with gone as (
-    delete from rota.ready
-    where id = any($1::uuid[])
-        and fence = ($2::bigint[])[array_position($1::uuid[], id)]
-        and session = $3
-    returning {columns}
-)
-insert into rota.finished ({columns}, state, finished_at)
-select {columns}, 'completed', $4::bigint from gone
-"""
+# As Rota's own connections have it: no plan that reads a whole table.
+HOT = {
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+}
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -82,27 +56,37 @@ async def _copy(url: str, batches: Sequence[Sequence[tuple[Any, ...]]]) -> Rate:
 def drain(url: str, batch: int) -> float:
     """Claim and finish all that is ready, `batch` at a time; return the processor time in seconds.
 
-    One connection claims while the other finishes, as in a worker.
+    The same statements that a worker sends, with nothing around them. One connection claims while
+    the other finishes, as in a worker.
     """
     return run(_drain(url, batch))
 
 
 async def _drain(url: str, batch: int) -> float:
-    claimer, finisher = await asyncpg.connect(url), await asyncpg.connect(url)
+    claimer, finisher = [await asyncpg.connect(url, server_settings=HOT) for _ in range(2)]
     session = Ids().new(wall())
-    finishing = FINISH.format(columns=await finisher.fetchval(SHARED))
+    await execute(claimer, "open_session", **_session(session))
+    lane = {"queues": ["default"], "classes": [2], "tenants": [""], "counts": [batch], "avoid": []}
     claimed: asyncio.Queue[list[Any]] = asyncio.Queue(maxsize=1)
 
     async def claim() -> None:
         rows = [None]
         while rows:
-            rows = await claimer.fetch(CLAIM, session, wall(), batch)
+            rows = await fetch(claimer, "take", session=session, now=wall(), **lane)
             await claimed.put(rows)
 
     async def finish() -> None:
         while rows := await claimed.get():
             ids, fences = [row[0] for row in rows], [row[1] for row in rows]
-            await finisher.execute(finishing, ids, fences, session, wall())
+            await fetch(
+                finisher,
+                "to_completed",
+                ids=ids,
+                fences=fences,
+                results=None,
+                session=session,
+                now=wall(),
+            )
 
     began = time.process_time()
     await asyncio.gather(claim(), finish())
@@ -110,6 +94,23 @@ async def _drain(url: str, batch: int) -> float:
     await claimer.close()
     await finisher.close()
     return spent
+
+
+def _session(session_id: str) -> dict[str, Any]:
+    now = wall()
+    return {
+        "id": session_id,
+        "name": "control",
+        "host": "",
+        "pid": 0,
+        "version": "",
+        "queues": [],
+        "kinds": [],
+        "slots": 0,
+        "started_at": now,
+        "lease_until": now + HOUR,
+        "closed_at": None,
+    }
 
 
 def commits(url: str, count: int, every: float) -> list[float]:

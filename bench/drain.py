@@ -8,8 +8,9 @@ from bench.rates import compare
 from bench.report import Result
 from bench.stores import Ground, count_rows
 from bench.tasks import preload
+from rota.node.claimer import CLAIM_MOST
 
-BATCH = 500
+BATCH = CLAIM_MOST
 """The tasks of one claim, the most that a worker takes at once."""
 
 

@@ -18,8 +18,11 @@ log = logging.getLogger("rota.worker")
 
 POLL = 1.0
 """An idle worker looks this often, in seconds, without any sign: the truth behind the hints."""
-CLAIM_MOST = 500
-BUFFER_MOST = 500
+CLAIM_MOST = 1_000
+BUFFER_MOST = 1_500
+COVER = 2.5
+"""How many claims' worth of work the buffer holds: one is run while the next is under way, and
+that one is sent before the first is used up."""
 PENDING_MOST = 2_000
 """No more is claimed while so many endings wait for the store."""
 RATE_SPAN = 0.1
@@ -137,7 +140,7 @@ class Claimer:
         if self._reporter.pending > PENDING_MOST:
             return 0
         free, waiting = self._slots.free, self._slots.buffered
-        most = min(int(self._rate * self._seconds * 1.5), BUFFER_MOST)
+        most = min(int(self._rate * self._seconds * COVER), BUFFER_MOST)
         if not free and waiting * 2 >= most:
             return 0
         return min(free + max(most - waiting, 0), CLAIM_MOST)
