@@ -6,7 +6,7 @@ from statistics import median
 
 from bench.app import bench_app
 from bench.figures import Pair, Waits, median_ratio
-from bench.latency import commit_times
+from bench.latency import commit_times, commit_waits
 from bench.marks import marking_worker
 from bench.options import Options
 from bench.process import apart
@@ -49,7 +49,7 @@ def run(options: Options, ground: Ground) -> Result:
         control="a lone commit of one row by raw SQL; ratio of the medians",
         waits=Waits.of(waits),
         pairs=pairs,
-        more={"control_p50_ms": median(flat(rounds.control)) * 1e3},
+        more=commit_waits(flat(rounds.control)),
     )
 
 

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from bench.figures import Pair, Waits
 
-
 SHORTEST = 5.0
 """Less measured work than this, in seconds, says little."""
 
 LABELS = {
     "control_p50_ms": ("lone commit, p50", "ms"),
+    "control_p99_ms": ("lone commit, p99", "ms"),
     "cpu_us_a_task": ("processor time a task", "µs"),
     "control_cpu_us_a_task": ("the control's", "µs"),
     "cpu_percent": ("processor", "% of a core"),

@@ -14,14 +14,17 @@ from tests.support.places import Place
 
 async def test_nothing_moves_before_its_time(store: Store, make: Make) -> None:
     """R2.3: not by a microsecond."""
-    task = make.task(run_at=LATER)
-    await store.submit([task], NOW)
+    task, next_task = make.task(run_at=LATER), make.task(run_at=LATER + 1)
+    await store.submit([next_task, task], NOW)
 
     assert await store.stage(LATER - 1, 10) == Staged(0, next_at=LATER)
-    assert (await one(store, task.id)).state is State.SCHEDULED
+    assert await counts(store) == {State.SCHEDULED: 2}
 
-    assert await store.stage(LATER, 10) == Staged(1, next_at=None)
+    assert await store.stage(LATER, 10) == Staged(1, next_at=LATER + 1)
     assert (await one(store, task.id)).state is State.READY
+    assert (await one(store, next_task.id)).state is State.SCHEDULED
+
+    assert await store.stage(LATER + 1, 10) == Staged(1, next_at=None)
 
 
 async def test_an_empty_store_waits_for_nothing(store: Store, make: Make) -> None:

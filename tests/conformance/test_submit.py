@@ -6,10 +6,19 @@ from typing import Any
 import pytest
 
 from rota.errors import StoreError
-from rota.model import Accepted, NewTask, State, Task
+from rota.model import Accepted, State, Task
 from rota.store.base import Store
-from tests.conformance.steps import bring, counts, one, open_worker, take, take_all
-from tests.support.factories import LATER, NOW, Make
+from tests.conformance.steps import bring, counts, one, open_worker, take_all
+from tests.support.factories import (
+    LATER,
+    NOW,
+    Make,
+    again,
+    cancelled,
+    completed,
+    failed,
+    lost,
+)
 from tests.support.places import Place
 
 
@@ -174,17 +183,43 @@ async def test_the_same_batch_twice_at_once_is_stored_once(
     store: Store, other: Store, make: Make
 ) -> None:
     """R1.4, F5: the repeat may meet a first call that has not committed yet."""
-    for n in range(5):
-        keyed = make.keyed(f"round-{n}")
-        batch: list[NewTask] = [*make.tasks(20), *make.tasks(20, run_at=LATER), keyed]
+    for n in range(6):
+        batch = [*make.tasks(20), *make.tasks(20, run_at=LATER)]
+        if n % 2:
+            batch.append(make.keyed(f"round-{n}"))
 
         answers = await asyncio.gather(store.submit(batch, NOW), other.submit(batch, NOW))
 
-        assert answers[0] == answers[1]
-        session = await open_worker(store, make)
-        await take_all(store, session)
-        assert await take(store, session) == []
-    assert await counts(store) == {State.RUNNING: 105, State.SCHEDULED: 100}
+        assert answers[0] == answers[1] == [Accepted(task.id) for task in batch]
+        await take_all(store, await open_worker(store, make))
+    assert await counts(store) == {State.RUNNING: 123, State.SCHEDULED: 120}
+
+
+@pytest.mark.parametrize("size", [10, 100])
+async def test_a_batch_is_repeated_safely_after_its_tasks_have_gone_their_ways(
+    store: Store, make: Make, size: int
+) -> None:
+    """R1.4: however large it is, and however a store writes large ones."""
+    batch = [make.task(run_at=LATER if n % 2 else NOW) for n in range(size)]
+    await store.submit(batch, NOW)
+    session = await open_worker(store, make)
+    held = await take_all(store, session)
+    ends = (completed, cancelled, failed, again, lost)
+    await store.finish(session, [ends[n % 5](task) for n, task in enumerate(held)], NOW)
+    await store.stage(LATER, size // 4)
+    before = await store.get([task.id for task in batch])
+    first = (State.READY, State.RUNNING), (State.SCHEDULED,)
+    gone = [
+        t for n, t in enumerate(batch) if (read := before[n]) and read.state not in first[n % 2]
+    ]
+    assert len(gone) > size // 3
+
+    for part in (gone, batch, batch[::2], batch[1::2]):
+        assert await store.submit(part, NOW) == [Accepted(task.id) for task in part]
+        assert await store.submit(part, LATER) == [Accepted(task.id) for task in part]
+
+    assert await store.get([task.id for task in batch]) == before
+    assert sum((await counts(store)).values()) == size
 
 
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)

@@ -111,6 +111,20 @@ async def test_exactly_as_many_as_asked_for_are_handed_out(store: Store, make: M
     assert await take(store, session, 100) == []
 
 
+async def test_what_others_hold_lies_between_and_is_passed_over(store: Store, make: Make) -> None:
+    """Invariant 2: a lane has free tasks before, between and behind those that run."""
+    theirs, mine = await open_worker(store, make), await open_worker(store, make)
+    tasks = make.tasks(12)
+    await store.submit(tasks, NOW)
+    held = await take(store, theirs, 12)
+    await store.finish(theirs, [handed_back(task) for task in held[::3]], NOW)
+
+    taken = await take(store, mine, 12)
+
+    assert [task.id for task in taken] == [task.id for task in tasks[::3]]
+    assert len(await store.held(theirs, 100)) == 8
+
+
 async def test_each_lane_of_a_claim_has_its_own_share(store: Store, make: Make) -> None:
     """R7.3: a claim is one call for all lanes, answered lane by lane."""
     session = await open_worker(store, make)
@@ -167,8 +181,9 @@ async def test_kinds_to_avoid_are_passed_over(store: Store, make: Make) -> None:
     """B124: a worker that has no handler for a kind takes what lies behind it."""
     session = await open_worker(store, make)
     unknown = [make.task(kind=("old", "older")[n % 2], run_at=NOW - MINUTE) for n in range(200)]
-    known = make.tasks(3)
-    await store.submit([*unknown, *known], NOW)
+    mixed = [make.task(kind=kind) for kind in ("send_result", "old") * 3]
+    known = mixed[::2]
+    await store.submit([*unknown, *mixed], NOW)
 
     taken = await take(store, session, 2, avoid=["old", "older"])
 
