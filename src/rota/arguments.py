@@ -49,13 +49,19 @@ class Arguments:
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Return the payload of a call; `InvalidTask` names the argument that does not fit."""
         if args:
-            try:
-                kwargs = self._signature.bind(*args, **kwargs).arguments
-            except TypeError as error:
-                raise InvalidTask("payload", f"{self._kind}: {error}") from None
+            kwargs = self._named(args, kwargs)
         text = encode(kwargs, "payload")
         self._decode(text)
         return text
+
+    def _named(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        names = self._names[: len(args)]
+        if self._by_position and len(names) == len(args) and kwargs.keys().isdisjoint(names):
+            return {**dict(zip(names, args, strict=True)), **kwargs}
+        try:
+            return self._signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise InvalidTask("payload", f"{self._kind}: {error}") from None
 
     def check(self, payload: str) -> None:
         """Refuse a payload that does not fit the handler's signature; `InvalidTask` says where."""

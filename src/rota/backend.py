@@ -27,7 +27,7 @@ from rota.policy.retry import Backoff
 from rota.store.base import Pulse, Wake
 
 
-class Report(Struct, frozen=True):
+class Report(Struct, frozen=True, gc=False):
     """What a worker reports of a task that it held; `backoff` is the policy of the task's kind."""
 
     task: Claimed

@@ -8,7 +8,7 @@ from rota.options import DEFAULTS, Options
 from rota.registry import Kind
 
 
-class Call(Struct, frozen=True):
+class Call(Struct, frozen=True, gc=False):
     """A kind with its payload and options: what `bind` returns and `submit_many` takes."""
 
     kind: Kind

@@ -1,6 +1,7 @@
 """The client: submits, reads and changes tasks, from any thread and any event loop."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from rota.backend import Backend
 from rota.call import Call
-from rota.clock import Ids, Rng
+from rota.clock import Ids, Rng, give_way
 from rota.errors import InvalidTask
 from rota.model import Accepted, NewTask
 from rota.outage import through_outage
@@ -18,6 +19,9 @@ from rota.sync import Portal
 BATCH = 2_000
 BATCH_CHARS = 4 * 1024 * 1024
 """A batch of large payloads is sent before it has `BATCH` calls, so that memory stays bounded."""
+UNDER_WAY = 2
+"""So many batches are being committed at most while the next one is built."""
+GIVE_WAY_EVERY = 100
 PATIENCE = 30.0
 """A call waits this many seconds for a store that is away before it gives up."""
 
@@ -114,44 +118,43 @@ class Client:
     def submit_each(self, calls: Iterable[Call]) -> Iterator[list[Accepted]]:
         """Store the calls batch by batch while they are produced; yield each batch's answers.
 
-        The next batch is built while the one before it is committed; no more than two are in
-        memory.
+        Batches are built while others are committed; no more than three are in memory.
         """
         source = iter(calls)
-        under_way: Future[list[Accepted]] | None = None
+        under_way: deque[Future[list[Accepted]]] = deque()
         stored = 0
         while True:
             batch, refused = self._batch(source)
-            if under_way is not None:
-                answers = under_way.result()
+            while under_way and (len(under_way) == UNDER_WAY or refused or not batch):
+                answers = under_way.popleft().result()
                 stored += len(answers)
                 yield answers
             if refused is not None:
                 raise BatchRefused(stored + len(batch), stored, refused)
             if not batch:
                 return
-            under_way = self._send(batch)
+            under_way.append(self._send(batch))
 
     async def asubmit_each(
         self, calls: Iterable[Call] | AsyncIterable[Call]
     ) -> AsyncIterator[list[Accepted]]:
         """Do what `submit_each` does without blocking the caller's loop."""
         source = aiter(calls) if isinstance(calls, AsyncIterable) else iter(calls)
-        under_way: asyncio.Future[list[Accepted]] | None = None
+        under_way: deque[asyncio.Future[list[Accepted]]] = deque()
         stored = 0
         while True:
             batch, refused = (
                 self._batch(source) if isinstance(source, Iterator) else await self._abatch(source)
             )
-            if under_way is not None:
-                answers = await under_way
+            while under_way and (len(under_way) == UNDER_WAY or refused or not batch):
+                answers = await under_way.popleft()
                 stored += len(answers)
                 yield answers
             if refused is not None:
                 raise BatchRefused(stored + len(batch), stored, refused)
             if not batch:
                 return
-            under_way = asyncio.wrap_future(self._send(batch))
+            under_way.append(asyncio.wrap_future(self._send(batch)))
 
     def _send(self, batch: list[NewTask]) -> Future[list[Accepted]]:
         return self.portal.start(lambda: self._submit(batch))
@@ -165,6 +168,8 @@ class Client:
                 chars += len(call.payload)
                 if len(calls) == BATCH or chars >= BATCH_CHARS:
                     break
+                if len(calls) % GIVE_WAY_EVERY == 0:
+                    give_way()
         except InvalidTask as error:
             return self._tasks(calls), error
         return self._tasks(calls), None

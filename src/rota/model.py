@@ -1,7 +1,8 @@
 """The values that Rota is made of: tasks, lanes, sessions and what may become of them.
 
 All are frozen. Instants and durations are whole microseconds (`Micros`, see `rota.clock`), and
-payloads, results and errors are JSON text that has been checked already.
+payloads, results and errors are JSON text that has been checked already. Those that come by the
+thousand are left out of garbage collection (`gc=False`): they hold nothing that could hold them.
 """
 
 from enum import IntEnum, StrEnum
@@ -56,7 +57,7 @@ def rank_of(run_at: Micros, priority: int) -> Micros:
     return run_at + priority * LEVEL
 
 
-class NewTask(Struct, frozen=True):
+class NewTask(Struct, frozen=True, gc=False):
     """A task that has been checked and is about to be stored (R1.1).
 
     `retry` is the task's own retry policy as JSON, or None for that of its kind. `key_until` is
@@ -81,14 +82,14 @@ class NewTask(Struct, frozen=True):
     headers: str | None = None
 
 
-class Accepted(Struct, frozen=True):
+class Accepted(Struct, frozen=True, gc=False):
     """The answer to a submit: the task's id, and whether this call made it (R1.4)."""
 
     id: str
     created: bool = True
 
 
-class Lane(Struct, frozen=True):
+class Lane(Struct, frozen=True, gc=False):
     """A line of ready tasks inside which order is by rank."""
 
     queue: str
@@ -96,7 +97,7 @@ class Lane(Struct, frozen=True):
     tenant: str
 
 
-class Look(Struct, frozen=True):
+class Look(Struct, frozen=True, gc=False):
     """Where to look for lanes: from `after` onward among one class of one queue, then round.
 
     `after` None means from the first tenant; `inclusive` lets the tenant `after` itself come first.
@@ -108,14 +109,14 @@ class Look(Struct, frozen=True):
     inclusive: bool = False
 
 
-class Share(Struct, frozen=True):
+class Share(Struct, frozen=True, gc=False):
     """How many tasks a claim may take from a lane."""
 
     lane: Lane
     count: int
 
 
-class Claimed(Struct, frozen=True):
+class Claimed(Struct, frozen=True, gc=False):
     """A task as it is handed out to a session: `attempt` and `fence` count this hand-out."""
 
     id: str
@@ -136,7 +137,7 @@ class Claimed(Struct, frozen=True):
     headers: str | None = None
 
 
-class Transition(Struct, frozen=True):
+class Transition(Struct, frozen=True, gc=False):
     """What shall become of a task that a session holds under `fence`.
 
     `to` is one of scheduled, ready, completed, cancelled, failed. The counters are those that the

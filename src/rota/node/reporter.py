@@ -16,6 +16,9 @@ from rota.policy.lifecycle import Failed
 log = logging.getLogger("rota.worker")
 
 BATCH = 1_000
+MANY = 32
+GATHER = 0.002
+"""Seconds for which a report waits for more when `MANY` are there already; a lone one does not."""
 
 
 class Reporter:
@@ -73,6 +76,9 @@ class Reporter:
 
     async def step(self) -> None:
         """Report what waits, at most one batch."""
+        if MANY <= len(self._waiting) < BATCH // 2:
+            # They come fast: a little later one commit covers several times as many.
+            await self._backend.clock.sleep(GATHER)
         size = min(len(self._waiting), BATCH)
         self._under_way = [self._waiting.popleft() for _ in range(size)]
         if not self._waiting:
