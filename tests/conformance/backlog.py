@@ -1,4 +1,7 @@
-"""A backlog that no claim may scan: 200,000 ready, 200,000 scheduled, history and sessions."""
+"""A backlog that no claim may scan: 200,000 ready, 200,000 scheduled, history and sessions.
+
+Half of it is that of one tenant, `board`; three hundred others share the rest.
+"""
 
 from collections.abc import Iterator
 
@@ -26,6 +29,7 @@ _ID = {
     "sqlite": "format('{prefix}-0000-7000-8000-%012x', {n})",
     "postgres": "('{prefix}-0000-7000-8000-' || lpad(to_hex({n}), 12, '0'))::uuid",
 }
+_TENANT = f"case when n > {ROWS // 2} then 'board' else 'school-' || (n % {TENANTS}) end"
 _COLUMNS = "id, kind, queue, tenant, priority, {klass}run_at, rank, created_at, payload"
 
 
@@ -53,7 +57,7 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
     def fill(table: str, prefix: str, rows: int, run_at: str, **more: str) -> str:
         priority = "n % 11"
         values = [ident(prefix), "'send_result'", "case n % 2 when 0 then 'sms' else 'mail' end"]
-        values += [f"'school-' || (n % {TENANTS})", priority]
+        values += [_TENANT, priority]
         if klass:
             values.append(f"case when {priority} = 0 then 0 else ({priority} + 2) / 3 end")
         values += [

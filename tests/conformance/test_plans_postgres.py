@@ -76,7 +76,7 @@ VALUES: dict[str, Any] = {
     "queues": ["sms", "mail"],
     "classes": [2, 1],
     "starts": ["", "school-150"],
-    "tenants": ["school-4", "school-13"],
+    "tenants": ["board", "school-13"],
     "counts": [20, 5],
     "avoid": ["unknown"],
     "limit": DUE,
@@ -233,7 +233,7 @@ async def test_a_claim_locks_exactly_what_it_takes(statistics: str) -> None:
     """B151: five claimers at once, twenty each, out of 200,000."""
     place = Place("postgres", statistics)
     sql, names = number(blocks("postgres")["take"])
-    wanted = VALUES | {"queues": ["sms"], "classes": [2], "tenants": ["school-4"], "counts": [20]}
+    wanted = VALUES | {"queues": ["sms"], "classes": [2], "tenants": ["board"], "counts": [20]}
     taken = []
     async with AsyncExitStack() as open_transactions:
         for _ in range(5):
@@ -253,7 +253,7 @@ async def test_a_claim_reads_no_more_than_it_takes(statistics: str) -> None:
     take = HOT[1]
 
     found = await on_the_store_s_line(
-        statistics, take, queues=["sms"], classes=[2], tenants=["school-4"], counts=[20]
+        statistics, take, queues=["sms"], classes=[2], tenants=["board"], counts=[20]
     )
 
     read = [part for part in steps(found) if part.get("Index Name") == "ready_lane"]

@@ -32,7 +32,7 @@ STEPS = 60_000
 _IDS = [*HELD_BY_IT, *OF_EACH]
 _REPORTS = [Transition(task_id, 1, State.COMPLETED, result="1") for task_id in _IDS]
 _LANES = [
-    Lane("sms", PriorityClass.NORMAL, "school-4"),
+    Lane("sms", PriorityClass.NORMAL, "board"),
     Lane("mail", PriorityClass.HIGH, "school-13"),
 ]
 _LOOKS = [{"queue": lane.queue, "class": lane.cls, "start": lane.tenant} for lane in _LANES]
