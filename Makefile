@@ -35,7 +35,7 @@ check: setup ## format, lint, types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 
 format: setup ## format and fix what can be fixed
 	$(BIN)/ruff format .
