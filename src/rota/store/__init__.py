@@ -45,9 +45,14 @@ def masked(url: str) -> str:
     'postgresql://rota:…@db/rota'
     >>> masked("postgresql://db/rota?user=rota&password=secret")
     'postgresql://db/rota?user=rota&password=…'
+    >>> masked("sqlite:///a.db"), masked("sqlite:////var/a.db")
+    ('sqlite:///a.db', 'sqlite:////var/a.db')
     """
     parts = urlsplit(url)
     query = _SECRET.sub(r"\1=…", parts.query)
     login, _, host = parts.netloc.rpartition("@")
     netloc = parts.netloc if parts.password is None else f"{login.split(':')[0]}:…@{host}"
-    return parts._replace(netloc=netloc, query=query).geturl()
+    if "://" not in url:
+        return url
+    # Not by `geturl`: it takes two of the three slashes from an address without a host.
+    return f"{parts.scheme}://{netloc}{parts.path}{f'?{query}' if query else ''}"
