@@ -14,7 +14,10 @@ from rota.model import (
     Accepted,
     CancelOutcome,
     Claimed,
+    DeadLetterGroup,
+    Micros,
     NewTask,
+    Note,
     RetryOutcome,
     Session,
     Staged,
@@ -28,11 +31,15 @@ from rota.store.base import Pulse, Wake
 
 
 class Report(Struct, frozen=True, gc=False):
-    """What a worker reports of a task that it held; `backoff` is the policy of the task's kind."""
+    """What a worker reports of a task that it held; `backoff` is the policy of the task's kind.
+
+    With `keep` False a task that completes leaves no row, only its count (R9.5).
+    """
 
     task: Claimed
     ending: Ending
     backoff: Backoff
+    keep: bool = True
 
 
 class Backend(Protocol):
@@ -52,8 +59,10 @@ class Backend(Protocol):
         """Store the tasks durably, all or none, and only then answer (R1.2)."""
         ...
 
-    async def cancel(self, ids: Sequence[str]) -> list[CancelOutcome]:
-        """Cancel what has not started; say what became of each (R5.1)."""
+    async def cancel(
+        self, ids: Sequence[str], deadline: Micros | None = None
+    ) -> list[CancelOutcome]:
+        """Cancel what has not started, ask what runs to stop; say what became of each (R5.1)."""
         ...
 
     async def retry(self, ids: Sequence[str]) -> list[RetryOutcome]:
@@ -70,6 +79,42 @@ class Backend(Protocol):
 
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
         """Count matching tasks by state, each up to `cap`."""
+        ...
+
+    async def find_ids(self, where: TaskFilter, *, before_id: str | None, limit: int) -> list[str]:
+        """Return the ids of matching tasks, newest first."""
+        ...
+
+    async def ahead(self, task_id: str, cap: int) -> int:
+        """Count the ready tasks before this one in its lane, up to `cap` (R7.8)."""
+        ...
+
+    async def replay(self, ids: Sequence[str]) -> list[Accepted | None]:
+        """Make of each dead letter a new task, once; None for what is none (R4.4)."""
+        ...
+
+    async def edit_payload(self, task_id: str, payload: str) -> bool:
+        """Change a dead letter's payload."""
+        ...
+
+    async def discard(self, ids: Sequence[str], reason: str) -> list[bool]:
+        """Set dead letters aside for good."""
+        ...
+
+    async def restore(self, ids: Sequence[str]) -> list[bool]:
+        """Undo a discard."""
+        ...
+
+    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
+        """Return the groups of dead letters, the largest first."""
+        ...
+
+    async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
+        """Return how many tasks ended since, by (queue, kind, state)."""
+        ...
+
+    async def sessions(self, *, live: bool = True) -> list[Session]:
+        """Return the workers' sessions, newest first; all of them unless only the live ones."""
         ...
 
     async def open_session(self, session: Session) -> None:
@@ -90,6 +135,10 @@ class Backend(Protocol):
         """Carry out the reports; say for each whether the session still held the task (R3.2)."""
         ...
 
+    async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
+        """Keep progress and checkpoints; False under an old fence (R3.5)."""
+        ...
+
     async def close_session(self, session_id: str) -> None:
         """End a session."""
         ...
@@ -102,12 +151,20 @@ class Backend(Protocol):
         """Call `wake` at signs of news until cancelled."""
         ...
 
+    async def wake(self) -> None:
+        """Tell sleeping nodes to look, for callers that have committed by themselves; a hint."""
+        ...
+
     async def stage(self) -> Staged:
         """Make due tasks ready; says when the next one is due."""
         ...
 
     async def reap(self) -> int:
         """Take back what lost workers held; returns how many tasks."""
+        ...
+
+    async def sweep(self) -> int:
+        """Cancel what has expired or was to stop and did not; returns how many tasks (R5.2)."""
         ...
 
     async def prune(self) -> int:

@@ -222,6 +222,15 @@ def parse_id(text: str) -> str | None:
         return None
 
 
+def born(task_id: str) -> Micros:
+    """Return when an id was made, to the millisecond.
+
+    >>> born("0193f2a1-7c5e-7d3a-9b1f-2f6f3c1e8a44")
+    1734942489694000
+    """
+    return (uuid.UUID(task_id).int >> 80) * 1000
+
+
 def new_rng(seed: int | None = None) -> Rng:
     """Return a source of chance; from the system's entropy unless a seed is given."""
     return Rng(os.urandom(32) if seed is None else seed)

@@ -22,6 +22,7 @@ TAG_CHARS: Final = 64
 HEADERS: Final = 16
 HEADERS_BYTES: Final = 4 * 1024
 KEY_CHARS: Final = 255
+REASON_CHARS: Final = 255
 NAME_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 PRIORITY_LOWEST: Final = 10
 PRIORITY_DEFAULT: Final = 5
@@ -41,4 +42,10 @@ LOST_LEASES: Final = 3
 """A task that loses this many workers is set aside as a dead letter (R3.8)."""
 
 KEEP_FINISHED: Final = 7 * DAY
+KEEP_FAILED: Final = 90 * DAY
+KEEP_DISCARDED: Final = 7 * DAY
+CHECKPOINT_BYTES: Final = 64 * 1024
 KEEP_SESSIONS: Final = HOUR
+KEEP_TALLIES: Final = 7 * DAY
+KEEP_EFFECTS: Final = KEEP_FAILED
+"""As long as a dead letter may be run again: what it had done before must still be known then."""

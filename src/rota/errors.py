@@ -8,13 +8,24 @@ RotaError
 │   └── UnknownOption       no such option
 ├── TaskNotFound            no task has this id
 ├── NotRetryable            the task's state does not allow `retry`
+├── TaskFailed              the task whose result is waited for failed or was cancelled
+├── MoreThanExpected        a bulk change matches more tasks than its caller had seen
+├── DeadLetterSettled       a dead letter was replayed or discarded already
 ├── HandlerError            what a handler did wrong, for instance a result that is not JSON
+├── HandlerTimedOut         what `on_failure` is told of a run that its hard time limit ended
+├── ProcessDied             the process in which a handler ran is gone; its attempt failed
 └── StoreError              the store refused or failed
     ├── StoreUnavailable    out of reach for now; nothing is known to be lost, try again
-    └── StoreFull           no room left on its disk; nothing of the call was stored
+    ├── StoreFull           no room left on its disk; nothing of the call was stored
+    └── KeyBusy             a transaction that is still open has the key; nothing was stored
 
 Outcome (not a RotaError)   raised by a handler to end its run on purpose (R4.2)
 ├── Retry    ├── Snooze    ├── Fail    └── Cancel
+
+Interrupt (no Exception)    raised in a handler from outside; no `except Exception` swallows it
+├── CancelRequested         the task is asked to stop (R5.2)
+├── SoftTimeout             the soft time limit is over (R4.3); in rota.context
+└── LeaseLost               the task is not this run's any more (R3.2)
 """
 
 from datetime import datetime, timedelta
@@ -56,8 +67,8 @@ class UnknownOption(InvalidTask):
 class TaskNotFound(RotaError):
     """No task has this id (any more)."""
 
-    def __init__(self, task_id: str) -> None:
-        super().__init__(f"no task has the id {task_id!r}")
+    def __init__(self, task_id: str, problem: str = "") -> None:
+        super().__init__(problem or f"no task has the id {task_id!r}")
         self.task_id = task_id
 
 
@@ -72,8 +83,50 @@ class NotRetryable(RotaError):
         self.state = state
 
 
+class TaskFailed(RotaError):
+    """The task will not have a result: it failed or was cancelled; `error` is its last error."""
+
+    def __init__(
+        self, task_id: str, state: str, error_type: str = "", error: str = "", traceback: str = ""
+    ) -> None:
+        why = ": ".join(filter(None, (error_type, error)))
+        super().__init__(f"task {task_id} {_ENDED.get(state, state)}{f': {why}' if why else ''}")
+        self.task_id = task_id
+        self.state = state
+        self.error_type = error_type
+        self.error = error
+        self.traceback = traceback
+
+
+_ENDED = {"cancelled": "was cancelled"}
+
+
+class MoreThanExpected(RotaError):
+    """A bulk change would meet more tasks than its caller expects; nothing was changed."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(f"more than {expected:,} tasks match; nothing was changed. Look again")
+        self.expected = expected
+
+
+class DeadLetterSettled(RotaError):
+    """The dead letter was replayed or discarded already and cannot be changed any more."""
+
+    def __init__(self, task_id: str, how: str) -> None:
+        super().__init__(f"dead letter {task_id} {how}")
+        self.task_id = task_id
+
+
 class HandlerError(RotaError):
     """A handler broke a rule of its contract; running it again would not help."""
+
+
+class HandlerTimedOut(RotaError):
+    """A run went on beyond its hard time limit and was ended (R4.3)."""
+
+
+class ProcessDied(RotaError):
+    """The process in which a handler ran ended before the handler did (R8.2)."""
 
 
 class StoreError(RotaError):
@@ -86,6 +139,13 @@ class StoreUnavailable(StoreError):
 
 class StoreFull(StoreError):
     """The store's disk is full; nothing of the call was stored."""
+
+
+class KeyBusy(StoreError):
+    """A transaction that is still open has the key; nothing of the call was stored."""
+
+    def __init__(self) -> None:
+        super().__init__("a key is held by a transaction that is still open; try again later")
 
 
 class Outcome(Exception):
@@ -129,3 +189,22 @@ class Cancel(Outcome):
 
     def __init__(self, message: str = "cancelled by its handler") -> None:
         super().__init__(message)
+
+
+class Interrupt(BaseException):
+    """Raised in a handler from outside it: clean up and let it pass."""
+
+
+class CancelRequested(Interrupt):
+    """The task is asked to stop; raised by `ctx.check()` (R5.2)."""
+
+    def __init__(self, message: str = "cancelled by request") -> None:
+        super().__init__(message)
+
+
+class LeaseLost(Interrupt):
+    """The run does not hold its task any more; whatever it still does may be done twice (R3.2)."""
+
+    def __init__(self, task_id: str, why: str = "it is not held by this run any more") -> None:
+        super().__init__(f"task {task_id}: {why}")
+        self.task_id = task_id

@@ -117,7 +117,10 @@ class Share(Struct, frozen=True, gc=False):
 
 
 class Claimed(Struct, frozen=True, gc=False):
-    """A task as it is handed out to a session: `attempt` and `fence` count this hand-out."""
+    """A task as it is handed out to a session: `attempt` and `fence` count this hand-out.
+
+    `checkpoint` is what an earlier run of it left, as JSON.
+    """
 
     id: str
     fence: int
@@ -135,6 +138,7 @@ class Claimed(Struct, frozen=True, gc=False):
     retry: str | None = None
     expires_at: Micros | None = None
     headers: str | None = None
+    checkpoint: str | None = None
 
 
 class Transition(Struct, frozen=True, gc=False):
@@ -142,7 +146,9 @@ class Transition(Struct, frozen=True, gc=False):
 
     `to` is one of scheduled, ready, completed, cancelled, failed. The counters are those that the
     task has afterwards; for completed and cancelled they are left as they are. `error` is one
-    entry to be added to the task's errors, `result` what the handler returned, both JSON.
+    entry to be added to the task's errors, `result` what the handler returned, both JSON. `group`,
+    `error_type` and `error_shape` go with `failed` and say which dead letters are alike (R4.4). A
+    task that ends with `keep` False leaves no row, only its count.
     """
 
     id: str
@@ -156,6 +162,35 @@ class Transition(Struct, frozen=True, gc=False):
     error: str | None = None
     result: str | None = None
     reason: str | None = None
+    group: str | None = None
+    error_type: str | None = None
+    error_shape: str | None = None
+    keep: bool = True
+
+
+class Note(Struct, frozen=True):
+    """What a handler said while it runs: progress and a checkpoint (JSON); None is unchanged."""
+
+    id: str
+    fence: int
+    done: int | None = None
+    total: int | None = None
+    checkpoint: str | None = None
+
+
+class CancelRequest(Struct, frozen=True):
+    """A running task that is asked to stop; by `deadline`, if there is one, it will be stopped."""
+
+    id: str
+    fence: int
+    deadline: Micros | None = None
+
+
+class Beat(Struct, frozen=True):
+    """The answer to a heartbeat: whether the session lives, and what it is asked to cancel."""
+
+    alive: bool
+    cancels: tuple[CancelRequest, ...] = ()
 
 
 class Staged(Struct, frozen=True):
@@ -166,7 +201,11 @@ class Staged(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True):
-    """A worker process's registration; one renewal covers every task that it holds (R3.1)."""
+    """A worker process's registration; one renewal covers every task that it holds (R3.1).
+
+    `process` says which process of which machine it is, so that its neighbours can see its death
+    (see `rota.node.neighbours`); "" where that cannot be known.
+    """
 
     id: str
     name: str
@@ -179,6 +218,7 @@ class Session(Struct, frozen=True):
     started_at: Micros
     lease_until: Micros
     closed_at: Micros | None = None
+    process: str = ""
 
 
 class AttemptError(Struct, frozen=True, omit_defaults=True):
@@ -190,6 +230,13 @@ class AttemptError(Struct, frozen=True, omit_defaults=True):
     message: str
     traceback: str = ""
     session: str = ""
+
+
+class Progress(Struct, frozen=True):
+    """How far a handler says that it is."""
+
+    done: int
+    total: int | None = None
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -220,6 +267,13 @@ class Task(Struct, frozen=True, kw_only=True):
     result: Any = None
     errors: tuple[AttemptError, ...] = ()
     reason: str | None = None
+    cancel_requested_at: Micros | None = None
+    progress: Progress | None = None
+    checkpoint: Any = None
+    group: str | None = None
+    replay_of: str | None = None
+    replayed_as: str | None = None
+    discarded_at: Micros | None = None
 
     @property
     def priority_class(self) -> PriorityClass:
@@ -237,17 +291,46 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     key: str | None = None
     id_prefix: str | None = None
+    group: str | None = None
+    error_type: str | None = None
+    created_from: Micros | None = None
+    created_to: Micros | None = None
+    discarded: bool = False
+    """Among the failed: those that were discarded, instead of those that were not."""
+
+
+class DeadLetterGroup(Struct, frozen=True):
+    """Dead letters that failed alike (R4.4); `sample` is the id of the newest."""
+
+    id: str
+    kind: str
+    error_type: str
+    shape: str
+    count: int
+    first_at: Micros
+    last_at: Micros
+    sample: str
+
+
+class Retention(Struct, frozen=True):
+    """How long what is over is kept; `queues` has the exceptions (R9.5)."""
+
+    completed: Micros
+    cancelled: Micros
+    failed: Micros
+    discarded: Micros
+    queues: dict[str, Micros] = {}
 
 
 class CancelOutcome(StrEnum):
     """The answer to a cancel (R5.1).
 
-    `running` means that the task runs at this moment and was left alone; `too_late` that it was
-    over already.
+    `completed`: it will not run (any more). `accepted`: it runs, and is asked to stop. `too_late`:
+    it was over already.
     """
 
     COMPLETED = "completed"
-    RUNNING = "running"
+    ACCEPTED = "accepted"
     TOO_LATE = "too_late"
     NOT_FOUND = "not_found"
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from rota.backend import Report
-from rota.clock import Clock, Rng
-from rota.config import KEEP_FINISHED
+from rota.clock import Clock, Ids, Rng
+from rota.config import KEEP_DISCARDED, KEEP_FAILED, KEEP_FINISHED
 from rota.engine.claim import Claims
 from rota.engine.finish import transitions
 from rota.engine.reap import reap
@@ -12,8 +12,11 @@ from rota.model import (
     Accepted,
     CancelOutcome,
     Claimed,
+    DeadLetterGroup,
     Micros,
     NewTask,
+    Note,
+    Retention,
     RetryOutcome,
     Session,
     Staged,
@@ -21,12 +24,21 @@ from rota.model import (
     Task,
     TaskFilter,
 )
-from rota.store.base import Pulse, Store, Wake
+from rota.store.base import CHANGED, Pulse, Store, Wake
 
 STAGE_BATCH = 2_000
 PRUNE_BATCH = 1_000
+SWEEP_BATCH = 1_000
 HELD_BATCH = 10_000
 """More than a worker holds; one that looks for what a lost answer hid has to see all of it."""
+
+RETENTION = Retention(
+    completed=KEEP_FINISHED,
+    cancelled=KEEP_FINISHED,
+    failed=KEEP_FAILED,
+    discarded=KEEP_DISCARDED,
+)
+"""How long what is over is kept unless the app says otherwise."""
 
 _WAITING = (State.READY, State.SCHEDULED)
 
@@ -39,12 +51,13 @@ class Engine:
     """
 
     def __init__(
-        self, store: Store, clock: Clock, rng: Rng, *, keep_finished: Micros = KEEP_FINISHED
+        self, store: Store, clock: Clock, rng: Rng, *, retention: Retention = RETENTION
     ) -> None:
         self.store = store
         self.clock = clock
         self._rng = rng
-        self._keep_finished = keep_finished
+        self._retention = retention
+        self._ids = Ids(rng)
         self._claims = Claims(store, clock)
 
     async def open(self) -> None:
@@ -68,8 +81,13 @@ class Engine:
         await self._hint([task.run_at for task in tasks], now)
         return accepted
 
-    async def cancel(self, ids: Sequence[str]) -> list[CancelOutcome]:
-        return await self.store.cancel(ids, self.clock.now())
+    async def cancel(
+        self, ids: Sequence[str], deadline: Micros | None = None
+    ) -> list[CancelOutcome]:
+        outcomes = await self.store.cancel(ids, self.clock.now(), deadline)
+        if CancelOutcome.ACCEPTED in outcomes:
+            await self.store.notify(CHANGED)  # the workers ask soon what they are to stop
+        return outcomes
 
     async def retry(self, ids: Sequence[str]) -> list[RetryOutcome]:
         outcomes = await self.store.retry(ids, self.clock.now())
@@ -85,6 +103,40 @@ class Engine:
 
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
         return await self.store.count(where, cap)
+
+    async def find_ids(self, where: TaskFilter, *, before_id: str | None, limit: int) -> list[str]:
+        return await self.store.find_ids(where, before_id=before_id, limit=limit)
+
+    async def ahead(self, task_id: str, cap: int) -> int:
+        return await self.store.ahead(task_id, cap)
+
+    # -- dead letters ---------------------------------------------------------------------------
+
+    async def replay(self, ids: Sequence[str]) -> list[Accepted | None]:
+        now = self.clock.now()
+        copies = self._ids.many(now, len(ids))
+        made = await self.store.replay(ids, copies, now)
+        if any(copy and copy.created for copy in made):
+            await self.store.notify(0)
+        return made
+
+    async def edit_payload(self, task_id: str, payload: str) -> bool:
+        return await self.store.edit_payload(task_id, payload)
+
+    async def discard(self, ids: Sequence[str], reason: str) -> list[bool]:
+        return await self.store.discard(ids, reason, self.clock.now())
+
+    async def restore(self, ids: Sequence[str]) -> list[bool]:
+        return await self.store.restore(ids)
+
+    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
+        return await self.store.groups(where, limit)
+
+    async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
+        return await self.store.tallies(since)
+
+    async def sessions(self, *, live: bool = True) -> list[Session]:
+        return await self.store.sessions(live_at=self.clock.now() if live else None)
 
     # -- workers --------------------------------------------------------------------------------
 
@@ -107,6 +159,9 @@ class Engine:
         await self._hint([move.run_at for move in moves if move.to in _WAITING], now)
         return applied
 
+    async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
+        return await self.store.note(session_id, notes)
+
     async def close_session(self, session_id: str) -> None:
         await self.store.close_session(session_id, self.clock.now())
 
@@ -115,6 +170,9 @@ class Engine:
 
     async def listen(self, wake: Wake) -> None:
         await self.store.listen(wake)
+
+    async def wake(self) -> None:
+        await self.store.notify(CHANGED)
 
     # -- duties ---------------------------------------------------------------------------------
 
@@ -130,9 +188,13 @@ class Engine:
             await self.store.notify(0)
         return returned
 
-    async def prune(self) -> int:
+    async def sweep(self) -> int:
         now = self.clock.now()
-        return await self.store.prune(now, now - self._keep_finished, PRUNE_BATCH)
+        revoked = await self.store.revoke_overdue(now, SWEEP_BATCH)
+        return len(revoked) + await self.store.expire(now, SWEEP_BATCH)
+
+    async def prune(self) -> int:
+        return await self.store.prune(self.clock.now(), self._retention, PRUNE_BATCH)
 
     async def _hint(self, run_ats: Sequence[Micros], now: Micros) -> None:
         """Tell sleeping workers, after the commit: there is work now, or will be then."""

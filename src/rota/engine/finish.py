@@ -22,7 +22,9 @@ def _transition(report: Report, now: Micros, rng: Rng) -> Transition:
     task, ending = report.task, report.ending
     if type(ending) is Completed:
         # Nearly every report is this one, and nothing about it needs deciding.
-        return Transition(task.id, task.fence, State.COMPLETED, result=ending.result)
+        return Transition(
+            task.id, task.fence, State.COMPLETED, result=ending.result, keep=report.keep
+        )
     return decide(task, ending, _backoff(report), now, rng.random())
 
 

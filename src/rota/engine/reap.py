@@ -16,11 +16,12 @@ async def reap(store: Store, clock: Clock, rng: Rng) -> int:
     """Return how many tasks were taken back from sessions that are over.
 
     Any number of nodes may do it at once: each task is moved by one of them, under the fence that
-    it was held with, so a report of the old holder that comes first wins.
+    it was held with, so a report of the old holder that comes first wins. What the old holder's
+    open transaction is completing is left to it, and to a later step.
     """
     returned = 0
     for session_id in await store.end_expired(clock.now(), SESSIONS):
-        while held := await store.held(session_id, TASKS):
+        while held := await store.held(session_id, TASKS, free=True):
             now = clock.now()
             moves = [decide(task, LeaseLost(), _UNUSED, now, rng.random()) for task in held]
             applied = sum(await store.finish(session_id, moves, now))

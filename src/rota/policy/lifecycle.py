@@ -19,6 +19,7 @@ from msgspec import Struct
 from rota.config import LONGEST_DELAY, LOST_LEASES
 from rota.model import AttemptError, Claimed, Micros, State, Transition, rank_of
 from rota.policy.retry import Backoff, delay
+from rota.policy.shape import group_of
 
 LEGAL: Final[Mapping[State, frozenset[State]]] = {
     State.SCHEDULED: frozenset({State.READY, State.CANCELLED}),
@@ -174,6 +175,7 @@ def _moved(
     Without a run time of its own the task keeps its place in the lane.
     """
     due = task.run_at if run_at is None else run_at
+    group = group_of(task.kind, error) if to is State.FAILED else None
     return Transition(
         id=task.id,
         fence=task.fence,
@@ -186,4 +188,7 @@ def _moved(
         error=None if error is None else msgspec.json.encode(error).decode(),
         result=result,
         reason=reason,
+        group=group.id if group else None,
+        error_type=group.error_type if group else None,
+        error_shape=group.shape if group else None,
     )
