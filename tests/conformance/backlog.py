@@ -14,8 +14,9 @@ ROWS = 200_000
 TENANTS = 300
 HELD = 2_000
 SESSIONS = 400
+GROUPS = 40
 DUE = 100
-"""So many of the scheduled tasks are due at `DUE_AT`."""
+"""So many of the scheduled tasks are due at `DUE_AT`, and none of those that expire is over."""
 DUE_AT: Micros = LATER + DUE
 
 _SERIES = {
@@ -38,7 +39,9 @@ def task_id(prefix: str, n: int) -> str:
     return f"{prefix}-0000-7000-8000-{n:012x}"
 
 
-READY, TAKEN, SCHEDULED, FINISHED, DEAD, SESSION, ENDED = (f"{n}0000000" for n in range(1, 8))
+READY, TAKEN, SCHEDULED, FINISHED, DEAD, SESSION, ENDED, RETURNED = (
+    f"{n}0000000" for n in range(1, 9)
+)
 """How the ids of each table begin."""
 
 LIVE_SESSION = task_id(SESSION, 7)
@@ -49,7 +52,7 @@ OF_EACH = [
 
 
 def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
-    """Insert everything; `klass` if the class of a task is a column that is written."""
+    """Insert everything; `klass` if the class of a task and the shard of a count are written."""
 
     def ident(prefix: str, n: str = "n") -> str:
         return _ID[dialect].format(prefix=prefix, n=n)
@@ -73,13 +76,17 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
             f"select {', '.join([*values, *more.values()])} from {series}"
         )
 
-    held = ident(SESSION, f"n % {SESSIONS}")
-    yield fill("ready", READY, ROWS, f"{NOW} - n")
-    yield fill("ready", TAKEN, HELD, f"{NOW} - n", session=held, started_at=str(NOW), fence="1")
-    yield fill("scheduled", SCHEDULED, ROWS, f"{LATER} + n")
+    held = {"session": ident(SESSION, f"n % {SESSIONS}"), "started_at": str(NOW), "fence": "1"}
+    asked = {"cancel_requested_at": str(NOW), "cancel_deadline": f"{DUE_AT} + n"}
+    to_come = {"expires_at": f"case when n % 4 = 0 then {DUE_AT} + n end"}
+    yield fill("ready", READY, ROWS, f"{NOW} - n", **to_come)
+    yield fill("ready", TAKEN, HELD, f"{NOW} - n", **held, **asked)
+    yield fill("ready", RETURNED, DUE, f"{NOW} - n", **asked)
+    yield fill("scheduled", SCHEDULED, ROWS, f"{LATER} + n", **to_come)
     over = {"state": "'completed'", "finished_at": f"{NOW} + n"}
     yield fill("finished", FINISHED, ROWS, str(NOW), **over)
-    yield fill("dead_letter", DEAD, ROWS // 10, str(NOW), failed_at=str(NOW))
+    alike = {"failed_at": f"{NOW} + n", "error_group": f"'group-' || (n % {GROUPS})"}
+    yield fill("dead_letter", DEAD, ROWS, str(NOW), **alike)
     yield from (
         "insert into session (id, name, host, pid, version, queues, kinds, slots,"
         " started_at, lease_until, closed_at) "
@@ -91,6 +98,12 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
     yield (
         "insert into task_key (kind, tenant, key, task_id, expires_at) "
         f"select 'send_result', '', 'hold-' || n, {ident(FINISHED)}, {NOW} + n "
+        f"from {_SERIES[dialect].format(rows=ROWS // 4)}"
+    )
+    yield (
+        f"insert into tally (minute, queue, kind, state, count{', shard' if klass else ''}) "
+        f"select {NOW} - n * cast({MINUTE} as bigint), 'sms', 'send_result', 'completed', 7"
+        f"{', -1' if klass else ''} "
         f"from {_SERIES[dialect].format(rows=ROWS // 4)}"
     )
 

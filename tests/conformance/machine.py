@@ -1,97 +1,45 @@
 """Drives a store and a plain model of it side by side, and compares them after every step."""
 
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-import msgspec
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from rota.config import MINUTE, SECOND
+from rota.config import LEASE, MINUTE, SECOND
 from rota.model import (
     Accepted,
+    Beat,
     CancelOutcome,
+    CancelRequest,
     Claimed,
     Micros,
-    NewTask,
+    Note,
+    Progress,
     RetryOutcome,
     Staged,
     State,
-    Transition,
-    rank_of,
 )
 from rota.store.base import Store
-from tests.conformance.steps import beat, counts, reap, take
-from tests.support.factories import NOW, Make, error
+from tests.conformance.known import (
+    LIVE,
+    OVER,
+    TERM,
+    WINDOW,
+    Known,
+    Lease,
+    offsets,
+    reports,
+    some_picks,
+    which,
+    wishes,
+)
+from tests.conformance.steps import counts, heard, reap, take
+from tests.support.factories import NOW, Make, kept
 from tests.support.places import Place
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-LIVE = (State.SCHEDULED, State.READY, State.RUNNING)
-ENDS = (State.COMPLETED, State.CANCELLED, State.FAILED, State.SCHEDULED, State.READY)
-WINDOW = 5 * MINUTE + 1  # time moves by whole seconds, so nothing ends at the instant it is read
-TERM = 3 * MINUTE + 1
-
-
-class Known(msgspec.Struct):
-    """What the model knows of a task."""
-
-    task: NewTask
-    state: State
-    run_at: Micros
-    rank: Micros
-    attempt: int = 0
-    fence: int = 0
-    lost: int = 0
-    snoozes: int = 0
-    errors: int = 0
-    session: str | None = None
-    over_at: Micros | None = None
-
-
-class Lease(msgspec.Struct):
-    """What the model knows of a session."""
-
-    id: str
-    until: Micros
-    closed: bool = False
-
-
-which = st.integers(0, 1)
-rarely = st.sampled_from([False] * 4 + [True])
-numbers = st.integers(0, 40)
-some_numbers = st.lists(numbers, min_size=1, max_size=3)
-wish = st.tuples(
-    st.sampled_from([-60, 0, 0, 0, 30, 400]),
-    st.sampled_from([4, 5, 6]),
-    st.sampled_from([None, None, "a", "b"]),
-)
-reports = st.lists(
-    st.tuples(
-        numbers,
-        st.sampled_from([*ENDS, State.SCHEDULED, State.FAILED]),
-        st.sampled_from([0] * 6 + [-1, 1]),
-    ),
-    min_size=1,
-    max_size=4,
-)
-duties = st.lists(st.sampled_from(["stage", "reap", "prune"]), max_size=2)
-takes = st.tuples(st.just("take"), which, st.integers(1, 5), rarely)
-finishes = st.tuples(st.just("finish"), which, rarely, reports)
-steps = st.one_of(
-    st.tuples(st.just("submit"), st.lists(wish, min_size=1, max_size=6)),
-    *[takes] * 3,
-    *[finishes] * 3,
-    st.tuples(st.just("cancel"), some_numbers),
-    st.tuples(st.just("retry"), some_numbers),
-    st.tuples(st.just("repeat_a_submit"), some_numbers),
-    st.tuples(st.just("renew"), which),
-    st.tuples(st.just("close"), which),
-    *[st.tuples(st.just("pass_time"), st.sampled_from([0, 1, 20, 70, 400]), duties)] * 2,
-)
-"""One step is one rule: of many rules hypothesis leaves out half in each example, and a task that
-nobody takes tells nothing."""
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -105,6 +53,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.now = NOW
         self.known: dict[str, Known] = {}
         self.keys: dict[str, tuple[str, Micros]] = {}
+        self.ended: Counter[State] = Counter()
         self.leases = [self.opened(), self.opened()]
 
     def opened(self) -> Lease:
@@ -121,23 +70,17 @@ class StoreMachine(RuleBasedStateMachine):
         held = until > self.now or (known is not None and known.state in LIVE)
         return task_id if held else None
 
-    def some(self, wanted: list[int], among: Sequence[str] = ()) -> list[Known]:
-        """The tasks that are meant, each once, in the order asked for; none if there are none."""
-        ids = list(among or self.known)
-        wanted = wanted if ids else []
+    def some(self, wanted: list[int]) -> list[Known]:
+        """The tasks that are meant, each once, in the order asked for."""
+        ids = list(self.known)
         return [self.known[task_id] for task_id in dict.fromkeys(ids[n % len(ids)] for n in wanted)]
 
-    @initialize(wanted=st.lists(wish, min_size=6, max_size=12))
-    def begin(self, wanted: list[tuple[int, int, str | None]]) -> None:
-        self.submit(wanted)
-
-    @rule(step=steps)
-    def do(self, step: tuple[Any, ...]) -> None:
-        name, *values = step
-        getattr(self, name)(*values)
+    def has_tasks(self) -> bool:
+        return bool(self.known)
 
     # -- accepting and time ---------------------------------------------------------------------
 
+    @rule(wanted=st.lists(wishes, min_size=1, max_size=4))
     def submit(self, wanted: list[tuple[int, int, str | None]]) -> None:
         batch, expected = [], []
         for delay, priority, key in wanted:
@@ -154,15 +97,17 @@ class StoreMachine(RuleBasedStateMachine):
                     self.keys[key] = (task.id, until)
         assert self.run(self.store.submit(batch, self.now)) == expected
 
+    @precondition(has_tasks)
+    @rule(wanted=some_picks)
     def repeat_a_submit(self, wanted: list[int]) -> None:
         batch = [known.task for known in self.some(wanted)]
         assert self.run(self.store.submit(batch, self.now)) == [Accepted(t.id) for t in batch]
 
-    def pass_time(self, seconds: int, duties: list[str]) -> None:
+    @rule(seconds=st.sampled_from([1, 5, 20, 40, 400]))
+    def advance(self, seconds: int) -> None:
         self.now += seconds * SECOND
-        for duty in duties:
-            getattr(self, duty)()
 
+    @rule()
     def stage(self) -> None:
         waiting = [k for k in self.known.values() if k.state is State.SCHEDULED]
         due = [known for known in waiting if known.run_at <= self.now]
@@ -174,21 +119,31 @@ class StoreMachine(RuleBasedStateMachine):
 
     # -- sessions -------------------------------------------------------------------------------
 
+    @rule(n=which)
     def renew(self, n: int) -> None:
         lease = self.leases[n]
         alive = self.alive(lease)
-        assert self.run(beat(self.store, lease.id, self.now, TERM)) == alive
+        asked = [
+            CancelRequest(known.task.id, known.fence, known.deadline)
+            for known in self.known.values()
+            if alive and known.session == lease.id and known.asked_at is not None
+        ]
+        asked.sort(key=lambda request: request.id)
+        assert self.run(heard(self.store, lease.id, self.now)) == Beat(alive, tuple(asked))
         if alive:
-            lease.until = self.now + TERM
+            lease.until = self.now + LEASE
 
+    @rule(n=which)
     def close(self, n: int) -> None:
         self.run(self.store.close_session(self.leases[n].id, self.now))
         self.leases[n].closed = True
 
+    @rule(n=which)
     def start_anew(self, n: int) -> None:
         if not self.alive(self.leases[n]):
             self.leases[n] = self.opened()
 
+    @rule()
     def reap(self) -> None:
         for lease in self.leases:
             lease.closed = not self.alive(lease)
@@ -197,16 +152,15 @@ class StoreMachine(RuleBasedStateMachine):
         given = self.run(reap(self.store, self.now))
         assert sorted(given) == sorted(known.task.id for known in orphans)
         for known in orphans:
-            self.moved(known, State.READY, self.now)
+            known.moved(State.READY, self.now, self.now)
             known.lost += 1
 
     # -- holding --------------------------------------------------------------------------------
 
-    def take(self, n: int, count: int, dead: bool) -> None:
-        if not dead:
-            self.start_anew(n)
+    @rule(n=which, count=st.integers(1, 4))
+    def take(self, n: int, count: int) -> None:
         lease = self.leases[n]
-        ready = [k for k in self.known.values() if k.state is State.READY]
+        ready = [k for k in self.known.values() if k.state is State.READY and k.asked_at is None]
         ready.sort(key=lambda known: (known.rank, known.task.id))
         expected = ready[:count] if self.alive(lease) else []
         for known in expected:
@@ -218,83 +172,123 @@ class StoreMachine(RuleBasedStateMachine):
             (k.task.id, k.fence, k.attempt, k.lost, k.snoozes) for k in expected
         ]
 
-    def finish(self, n: int, stray: bool, wanted: list[tuple[int, State, int]]) -> None:
-        running = [known for known in self.known.values() if known.session and not stray]
-        busy = [lease for lease in self.leases if lease.id in {k.session for k in running}]
-        lease = busy[n % len(busy)] if busy else self.leases[n]
-        held = [known.task.id for known in running if known.session == lease.id]
+    @precondition(has_tasks)
+    @rule(n=which, wanted=st.lists(reports, min_size=1, max_size=4))
+    def finish(self, n: int, wanted: list[tuple[int, State, int, bool]]) -> None:
+        lease = self.leases[n]
         batch, expected = [], []
-        meant = self.some([number for number, _, _ in wanted], held)
-        for known, (_, to, off) in zip(meant, wanted, strict=False):
-            right = known.state is State.RUNNING and known.session == lease.id and off == 0
-            batch.append(self.report(known, to, off))
+        for known, (_, to, off, keep) in zip(
+            self.some([pick for pick, *_ in wanted]), wanted, strict=False
+        ):
+            right = self.held(known, lease) and off == 0
+            report = known.report(to, off, self.now, keep=keep)
+            batch.append(report)
             expected.append(right)
             if right:
-                self.ended(known, batch[-1])
+                known.errors += report.error is not None
+                if to not in OVER:
+                    known.attempt, known.snoozes = report.attempt, report.snoozes
+                self.over(known, to, report.run_at)
+                if to is State.COMPLETED and not keep:
+                    del self.known[known.task.id]
         assert self.run(self.store.finish(lease.id, batch, self.now)) == expected
 
-    def report(self, known: Known, to: State, off: int) -> Transition:
-        run_at = self.now + (MINUTE if to is State.SCHEDULED else 0)
-        return Transition(
-            known.task.id,
-            known.fence + off,
-            to,
-            run_at=run_at,
-            rank=rank_of(run_at, known.task.priority),
-            attempt=known.attempt - (to is State.READY),
-            lost=known.lost,
-            snoozes=known.snoozes + (to is State.SCHEDULED),
-            error=error(known.attempt) if to in (State.SCHEDULED, State.FAILED) else None,
-        )
+    @precondition(has_tasks)
+    @rule(n=which, wanted=some_picks, off=offsets, done=st.integers(0, 9))
+    def note(self, n: int, wanted: list[int], off: int, done: int) -> None:
+        lease = self.leases[n]
+        batch, expected = [], []
+        for known in self.some(wanted):
+            right = self.held(known, lease) and off == 0
+            batch.append(Note(known.task.id, known.fence + off, done))
+            expected.append(right)
+            if right:
+                known.done = done
+        assert self.run(self.store.note(lease.id, batch)) == expected
 
-    def ended(self, known: Known, report: Transition) -> None:
-        self.moved(known, report.to, report.run_at)
-        known.errors += report.error is not None
-        if report.to not in (State.COMPLETED, State.CANCELLED):
-            known.attempt, known.snoozes = report.attempt, report.snoozes
+    def held(self, known: Known, lease: Lease) -> bool:
+        return known.state is State.RUNNING and known.session == lease.id
 
-    def moved(self, known: Known, to: State, run_at: Micros) -> None:
-        known.state, known.session = to, None
-        if to in (State.READY, State.SCHEDULED):
-            known.run_at, known.rank = run_at, rank_of(run_at, known.task.priority)
-        if to in (State.COMPLETED, State.CANCELLED):
-            known.over_at = self.now
+    def over(self, known: Known, to: State, run_at: Micros) -> None:
+        known.moved(to, run_at, self.now)
+        if to not in LIVE:
+            self.ended[to] += 1
+
+    @rule()
+    def sweep(self) -> None:
+        asked = [known for known in self.known.values() if known.asked_at is not None]
+        late = [
+            known
+            for known in asked
+            if known.state is State.RUNNING and known.deadline and known.deadline <= self.now
+        ]
+        back = [known for known in asked if known.state in (State.READY, State.SCHEDULED)]
+        revoked = self.run(self.store.revoke_overdue(self.now, 100))
+        assert sorted(revoked) == sorted(known.task.id for known in late)
+        assert self.run(self.store.expire(self.now, 100)) == len(back)
+        for known in late + back:
+            self.over(known, State.CANCELLED, self.now)
 
     # -- callers --------------------------------------------------------------------------------
 
-    def cancel(self, wanted: list[int]) -> None:
+    @precondition(has_tasks)
+    @rule(wanted=some_picks, seconds=st.sampled_from([None, 0, 30]))
+    def cancel(self, wanted: list[int], seconds: int | None) -> None:
+        deadline = None if seconds is None else self.now + seconds * SECOND
         expected = []
         for known in self.some(wanted):
             if known.state in (State.SCHEDULED, State.READY):
                 expected.append((known.task.id, CancelOutcome.COMPLETED))
-                self.moved(known, State.CANCELLED, self.now)
+                self.over(known, State.CANCELLED, self.now)
             elif known.state is State.RUNNING:
-                expected.append((known.task.id, CancelOutcome.RUNNING))
+                expected.append((known.task.id, CancelOutcome.ACCEPTED))
+                known.asked(self.now, deadline)
             else:
                 expected.append((known.task.id, CancelOutcome.TOO_LATE))
         ids = [task_id for task_id, _ in expected]
-        outcomes = self.run(self.store.cancel(ids, self.now))
+        outcomes = self.run(self.store.cancel(ids, self.now, deadline))
         assert list(zip(ids, outcomes, strict=True)) == expected
 
+    @precondition(has_tasks)
+    @rule(wanted=some_picks)
     def retry(self, wanted: list[int]) -> None:
         expected = []
         for known in self.some(wanted):
-            if known.state is State.FAILED:
-                known.attempt = known.lost = known.snoozes = 0
-            if known.state in (State.FAILED, State.SCHEDULED):
+            if known.state in (State.FAILED, State.SCHEDULED) and known.copy is None:
+                if known.state is State.FAILED:
+                    known.attempt = known.lost = known.snoozes = 0
                 expected.append((known.task.id, RetryOutcome.COMPLETED))
-                self.moved(known, State.READY, self.now)
+                known.moved(State.READY, self.now, self.now)
             else:
                 expected.append((known.task.id, RetryOutcome.NOT_RETRYABLE))
         ids = [task_id for task_id, _ in expected]
         outcomes = self.run(self.store.retry(ids, self.now))
         assert list(zip(ids, outcomes, strict=True)) == expected
 
+    @precondition(has_tasks)
+    @rule(wanted=some_picks)
+    def replay(self, wanted: list[int]) -> None:
+        chosen = self.some(wanted)
+        copies = [self.make.id() for _ in chosen]
+        expected: list[Accepted | None] = []
+        for known, copy in zip(chosen, copies, strict=True):
+            if known.state is not State.FAILED:
+                expected.append(None)
+                continue
+            expected.append(Accepted(known.copy or copy, created=known.copy is None))
+            if known.copy is None:
+                known.copy = copy
+                task = self.make.task(id=copy, run_at=self.now, priority=known.task.priority)
+                self.known[copy] = Known(task, State.READY, task.run_at, task.rank)
+        ids = [known.task.id for known in chosen]
+        assert self.run(self.store.replay(ids, copies, self.now)) == expected
+
+    @rule()
     def prune(self) -> None:
         before = self.now - 3 * MINUTE
         old = [t for t, k in self.known.items() if k.over_at is not None and k.over_at < before]
         pruned = 0
-        while gone := self.run(self.store.prune(self.now, before, 100)):
+        while gone := self.run(self.store.prune(self.now, kept(3 * MINUTE), 100)):
             pruned += gone
         assert pruned == len(old)
         for task_id in old:
@@ -314,3 +308,14 @@ class StoreMachine(RuleBasedStateMachine):
             (task_id, k.state, k.run_at, k.attempt, k.fence, k.lost, k.snoozes, k.errors)
             for task_id, k in self.known.items()
         ]
+        assert [t and (t.cancel_requested_at, t.progress, t.replayed_as) for t in tasks] == [
+            (k.asked_at, None if k.done is None else Progress(k.done), k.copy)
+            for k in self.known.values()
+        ]
+
+    @invariant()
+    def every_end_is_counted(self) -> None:
+        found: Counter[State] = Counter()
+        for (_, _, state), number in self.run(self.store.tallies(0)).items():
+            found[state] += number
+        assert found == self.ended

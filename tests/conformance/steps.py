@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from rota.config import LEASE
-from rota.model import Claimed, Lane, Micros, NewTask, Share, State, Task, TaskFilter
+from rota.model import Beat, Claimed, Lane, Micros, NewTask, Share, State, Task, TaskFilter
 from rota.store.base import Store
 from tests.support.factories import (
     LANE,
@@ -29,13 +29,18 @@ async def open_worker(store: Store, make: Make, at: Micros = NOW) -> str:
     return session.id
 
 
-async def beat(store: Store, session_id: str, now: Micros, lease: Micros = LEASE) -> bool:
-    """Renew a lease as a worker does: from a thread that knows no event loop."""
+async def beat(store: Store, session_id: str, now: Micros) -> bool:
+    """Renew a lease and say whether the session lives."""
+    return (await heard(store, session_id, now)).alive
+
+
+async def heard(store: Store, session_id: str, now: Micros) -> Beat:
+    """Renew a lease as a worker does, from a thread that knows no event loop; return the answer."""
     pulse = store.pulse()
 
-    def renew() -> bool:
+    def renew() -> Beat:
         try:
-            return pulse.beat(session_id, now, now + lease)
+            return pulse.beat(session_id, now, now + LEASE)
         finally:
             pulse.close()
 

@@ -34,17 +34,19 @@ async def test_a_task_that_does_not_run_is_cancelled_at_once(
     assert await take_all(store, session, now=LATER) == []
 
 
-async def test_a_running_task_is_left_alone_by_cancel(store: Store, make: Make) -> None:
-    """R5.1, B137: the caller is told so, and the worker's report counts."""
+async def test_a_running_task_runs_on_when_it_is_asked_to_stop(store: Store, make: Make) -> None:
+    """R5.1, B137: the caller is told that it is only asked, and the worker's report counts."""
     session = await open_worker(store, make)
     await store.submit(make.tasks(1), NOW)
     (task,) = await take(store, session)
     before = await one(store, task.id)
 
-    assert await store.cancel([task.id], THEN) == [CancelOutcome.RUNNING]
+    assert await store.cancel([task.id], THEN) == [CancelOutcome.ACCEPTED]
 
-    assert await one(store, task.id) == before
+    asked = msgspec.structs.replace(before, cancel_requested_at=THEN)
+    assert await one(store, task.id) == asked
     assert await store.finish(session, [completed(task)], THEN) == [True]
+    assert (await one(store, task.id)).state is State.COMPLETED
 
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.CANCELLED, State.FAILED])
@@ -105,7 +107,7 @@ async def retried(store: Store, make: Make, **fields: int) -> tuple[str, Claimed
     return session, claimed
 
 
-async def test_a_dead_letter_is_replayed_and_starts_counting_anew(store: Store, make: Make) -> None:
+async def test_a_dead_letter_is_retried_and_starts_counting_anew(store: Store, make: Make) -> None:
     """R4.4: its errors and its fence are kept."""
     task = await bring(store, make, State.FAILED, make.task(priority=4))
     before = await one(store, task.id)
@@ -123,6 +125,7 @@ async def test_a_dead_letter_is_replayed_and_starts_counting_anew(store: Store, 
         started_at=None,
         finished_at=None,
         reason=None,
+        group=None,
     )
     session = await open_worker(store, make, at=LATER)
     (claimed,) = await take(store, session, now=LATER)

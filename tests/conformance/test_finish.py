@@ -97,6 +97,7 @@ async def test_a_failed_task_keeps_what_is_needed_to_replay_it(store: Store, mak
         finished_at=THEN,
         errors=(attempt_error(text),),
         reason="no attempt left",
+        group="2b9f1c07d3aa",
     )
 
 
@@ -383,9 +384,7 @@ async def test_a_cancelled_end_may_carry_an_error(store: Store, make: Make) -> N
     assert (await one(store, claimed.id)).errors == (attempt_error(error(1)),)
 
 
-async def test_counters_of_a_task_that_is_over_are_left_as_they_are(
-    store: Store, make: Make
-) -> None:
+async def test_counters_of_a_task_that_is_over_stay_as_they_are(store: Store, make: Make) -> None:
     """R9.1: a report that completes carries none."""
     session, claimed, _ = await taken(store, make)
     await store.finish(session, [again(claimed, at=NOW, attempt=2, lost=1, snoozes=4)], NOW)

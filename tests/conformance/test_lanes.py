@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.model import Claimed, Lane, Look, PriorityClass, Share, State
+from rota.model import Claimed, Lane, Look, NewTask, PriorityClass, Share, State
 from rota.store.base import Store
 from tests.conformance.steps import bring, open_worker, take
 from tests.support.factories import LANE, LATER, NOW, Make, again, failed, handed_back, lane_of
@@ -203,3 +203,25 @@ async def test_a_walk_with_the_cursor_meets_every_tenant_once_a_round(
 
     assert sorted(met[: len(names)]) == sorted(names)
     assert met[: len(names)] == [lane.tenant for lane in await store.lanes([look()], 1000)]
+
+
+async def test_what_stands_before_a_task_in_its_lane_is_counted(store: Store, make: Make) -> None:
+    """R7.8: in rank order, then by id; up to a cap; 0 for what stands in no lane."""
+    first, *same = make.task(run_at=NOW - 1), *make.tasks(4)
+    late = make.task(run_at=LATER)
+    strangers = [make.task(tenant="a"), make.task(queue="sms"), make.task(priority=0)]
+    await store.submit([first, *same, late, *strangers], NOW)
+
+    async def ahead(*tasks: NewTask, cap: int = 100) -> list[int]:
+        return [await store.ahead(task.id, cap) for task in tasks]
+
+    assert await ahead(first, *same, *strangers) == [0, 1, 2, 3, 4, 0, 0, 0]
+    assert await ahead(*same, cap=2) == [1, 2, 2, 2]
+    assert await ahead(late) == [0]
+    assert await store.ahead(make.id(), 10) == 0
+    session = await open_worker(store, make)
+    running, asked = await take(store, session, 2)
+    await store.cancel([asked.id], NOW)
+    await store.finish(session, [handed_back(asked)], NOW)
+    assert await ahead(first, *same) == [0, 0, 0, 1, 2]
+    assert running.id == first.id

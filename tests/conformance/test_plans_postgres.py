@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from rota.config import ERRORS_KEPT, LEASE, LEVEL
+from rota.config import ERRORS_KEPT, LEASE, LEVEL, MINUTE
 from rota.contrib.embedded import EmbeddedPostgres
 from rota.store.postgres.address import Address
 from rota.store.postgres.connections import Lines, Role
@@ -39,7 +39,7 @@ class Plan(Struct, frozen=True):
     role: Role
     indexes: set[str]
     sorts: bool = False
-    """Whether it may sort: what a session holds, never a backlog."""
+    """Whether it may sort: what a session holds or a batch counts, never a backlog."""
 
 
 EVERY_KEY = {"ready_pkey", "scheduled_pkey", "dead_letter_pkey", "finished_default_pkey"}
@@ -47,16 +47,20 @@ HOT = [
     Plan("next_lanes", Role.CLAIM, {"ready_lane"}),
     Plan("take", Role.CLAIM, {"ready_lane", "session_pkey"}),
     Plan("held", Role.CLAIM, {"ready_held"}, sorts=True),
-    Plan("to_completed", Role.FINISH, {"ready_pkey"}),
-    Plan("to_cancelled", Role.FINISH, {"ready_pkey"}),
+    Plan("to_completed", Role.FINISH, {"ready_pkey"}, sorts=True),
+    Plan("to_cancelled", Role.FINISH, {"ready_pkey"}, sorts=True),
     Plan("to_scheduled", Role.FINISH, {"ready_pkey"}),
     Plan("to_ready", Role.FINISH, {"ready_pkey"}),
-    Plan("to_failed", Role.FINISH, {"ready_pkey"}),
+    Plan("to_failed", Role.FINISH, {"ready_pkey"}, sorts=True),
     Plan("known_ids", Role.SUBMIT, EVERY_KEY),
     Plan("key_holders", Role.SUBMIT, {"task_key_pkey"}),
     Plan("stage", Role.DUTY, {"scheduled_due"}),
     Plan("next_due", Role.DUTY, {"scheduled_due"}),
     Plan("renew_session", Role.DUTY, {"session_pkey"}),
+    Plan("asked_cancels", Role.DUTY, {"ready_asked"}, sorts=True),
+    Plan("note", Role.FINISH, {"ready_pkey"}),
+    Plan("to_nothing", Role.FINISH, {"ready_pkey"}, sorts=True),
+    Plan("revoke_overdue", Role.DUTY, {"ready_overdue"}),
 ]
 OTHERS = [
     Plan("end_expired_sessions", Role.DUTY, {"session_pkey"}, sorts=True),
@@ -66,8 +70,18 @@ OTHERS = [
     Plan("retry_scheduled", Role.DUTY, {"scheduled_pkey"}),
     Plan("retry_failed", Role.DUTY, {"dead_letter_pkey"}),
     Plan("states_of", Role.DUTY, EVERY_KEY),
-    Plan("prune_finished", Role.DUTY, {"finished_default_pkey"}),
+    Plan("prune_finished", Role.DUTY, {"finished_default_finished_at_idx"}),
+    Plan("expire_ready", Role.DUTY, {"ready_expiry", "ready_asked"}),
+    Plan("expire_scheduled", Role.DUTY, {"scheduled_expiry", "scheduled_asked"}),
     Plan("prune_keys", Role.DUTY, {"task_key_expires"}),
+    Plan("prune_dead_letters", Role.DUTY, {"dead_letter_age", "dead_letter_discarded"}),
+    Plan("prune_tallies", Role.DUTY, {"tally_pkey"}),
+    Plan("read_tallies", Role.READ, {"tally_pkey"}, sorts=True),
+    Plan("ask_to_cancel", Role.DUTY, {"ready_pkey"}),
+    Plan("replay", Role.DUTY, {"dead_letter_pkey"}),
+    Plan("replayed_as", Role.DUTY, {"dead_letter_pkey"}),
+    Plan("discard", Role.DUTY, {"dead_letter_pkey"}),
+    Plan("ahead", Role.READ, {"ready_pkey", "ready_lane"}),
     Plan("get", Role.READ, EVERY_KEY),
 ]
 
@@ -91,6 +105,9 @@ VALUES: dict[str, Any] = {
     "results": None,
     "errors": None,
     "reasons": None,
+    "groups": None,
+    "error_types": None,
+    "error_shapes": None,
     "kept": ERRORS_KEPT,
     "due": _IDS,
     "later": _IDS,
@@ -98,7 +115,24 @@ VALUES: dict[str, Any] = {
     "kinds": ["send_result", "send_result"],
     "keys": ["hold-1", "hold-2"],
     "lease_until": NOW + LEASE,
-    "finished_before": NOW + 50,
+    "since": NOW,
+    "until": NOW + 50,
+    "queue": None,
+    "state": "completed",
+    "others": ["audit"],
+    "failed_before": NOW + 50,
+    "discarded_before": NOW + 50,
+    "before": NOW - 1000 * MINUTE,
+    "minute": NOW - 30 * MINUTE,
+    "dones": None,
+    "totals": None,
+    "checkpoints": None,
+    "copies": [f"f{task_id[1:]}" for task_id in _IDS],
+    "deadline": NOW,
+    "asked": "cancelled by request",
+    "expired": "expired",
+    "id": OF_EACH[0],
+    "cap": 1000,
     "reason": "cancelled by request",
     "level": LEVEL,
     "now": NOW,
@@ -175,7 +209,8 @@ def statistics(request: pytest.FixtureRequest, backlog: str) -> str:
 
 
 def values_for(plan: Plan) -> dict[str, Any]:
-    return {"now": DUE_AT} if plan.block == "stage" else {}
+    due = ("stage", "revoke_overdue", "expire_ready", "expire_scheduled")
+    return {"now": DUE_AT} if plan.block in due else {}
 
 
 async def on_the_store_s_line(url: str, plan: Plan, **values: Any) -> dict[str, Any]:
@@ -241,7 +276,10 @@ async def test_a_claim_locks_exactly_what_it_takes(statistics: str) -> None:
             await claimer.transaction().start()
             taken += await claimer.fetch(sql, *(wanted[name] for name in names))
 
-        unlocked = "select 1 from ready where session is null for update skip locked"
+        unlocked = (
+            "select 1 from ready where session is null and cancel_requested_at is null"
+            " for update skip locked"
+        )
         free = await place.value(f"with free as ({unlocked}) select count(*) from free")
 
     assert len({row[0] for row in taken}) == 100

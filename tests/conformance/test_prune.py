@@ -6,7 +6,7 @@ from rota.config import DAY, HOUR, KEEP_SESSIONS, LEASE, SECOND
 from rota.model import Accepted, State
 from rota.store.base import Store
 from tests.conformance.steps import beat, bring, counts, one, open_worker, take, take_all
-from tests.support.factories import LATER, NOW, Make, completed, error, failed
+from tests.support.factories import NOW, Make, completed, error, failed, kept
 from tests.support.places import Place
 
 
@@ -25,19 +25,19 @@ async def test_history_goes_when_its_time_is_over(store: Store, make: Make) -> N
     old = await complete(store, make, 3, at=NOW)
     new = await complete(store, make, 2, at=NOW + DAY)
 
-    assert await store.prune(NOW + 2 * DAY, NOW + HOUR, 100) == 3
+    assert await store.prune(NOW + 2 * DAY, kept(2 * DAY - HOUR), 100) == 3
 
     assert await store.get(old) == [None] * 3
     assert [task and task.state for task in await store.get(new)] == [State.COMPLETED] * 2
-    assert await store.prune(NOW + 2 * DAY, NOW + HOUR, 100) == 0
+    assert await store.prune(NOW + 2 * DAY, kept(2 * DAY - HOUR), 100) == 0
 
 
 @pytest.mark.parametrize("state", list(State))
 async def test_only_what_is_over_can_go(store: Store, make: Make, state: State) -> None:
-    """Invariant 1: a dead letter waits for a person, however long."""
+    """Invariant 1: what lives stays, however old; a dead letter stays for as long as is said."""
     task = await bring(store, make, state)
 
-    pruned = await store.prune(NOW + 1000 * DAY, NOW + 999 * DAY, 100)
+    pruned = await store.prune(NOW + 1000 * DAY, kept(DAY), 100)
 
     assert pruned == (1 if state.final else 0)
     assert [read is None for read in await store.get([task.id])] == [state.final]
@@ -48,7 +48,7 @@ async def test_history_goes_in_small_steps(store: Store, make: Make) -> None:
     await complete(store, make, 500, at=NOW)
 
     steps = []
-    while pruned := await store.prune(NOW + DAY, NOW + HOUR, 60):
+    while pruned := await store.prune(NOW + DAY, kept(23 * HOUR), 60):
         steps.append(pruned)
 
     assert sum(steps) == 500
@@ -66,7 +66,7 @@ async def test_a_key_goes_when_its_window_and_its_task_are_over(
     await bring(store, make, State.SCHEDULED, make.keyed("waits", run_at=NOW + 90 * DAY))
 
     for _ in range(3):
-        await store.prune(NOW + 10 * DAY, NOW + DAY, 100)
+        await store.prune(NOW + 10 * DAY, kept(9 * DAY), 100)
 
     keys = await place.rows("select key from task_key order by key")
     assert keys == [("live",), ("waits",), ("window open",)]
@@ -76,7 +76,7 @@ async def test_a_key_goes_when_its_window_and_its_task_are_over(
 async def test_a_key_outlives_the_history_of_its_task(store: Store, make: Make) -> None:
     """R1.4: until its window is over, also when history is kept for a shorter time."""
     task = await bring(store, make, State.COMPLETED, make.keyed("hold-17", until=NOW + 30 * DAY))
-    assert await store.prune(NOW + 10 * DAY, NOW + DAY, 100) == 1
+    assert await store.prune(NOW + 10 * DAY, kept(9 * DAY), 100) == 1
 
     again = make.keyed("hold-17")
 
@@ -94,7 +94,7 @@ async def test_many_keys_go_though_others_stay(place: Place, store: Store, make:
     await store.finish(session, [completed(task) for task in held], NOW)
 
     for n in range(10):
-        await store.prune(NOW + DAY + n, LATER, 40)
+        await store.prune(NOW + DAY + n, kept(23 * HOUR), 40)
 
     assert await place.value("select count(*) from task_key") == 200
 
@@ -113,11 +113,11 @@ async def test_sessions_go_when_they_have_been_over_for_long(store: Store, make:
     live = await open_worker(store, make)
     await beat(store, live, at - SECOND)
 
-    await store.prune(at, NOW, 100)
+    await store.prune(at, kept(at - NOW), 100)
 
     assert {session.id for session in await store.sessions()} == {holder, recent, live}
     assert await store.end_expired(at, 10) == [holder]
     await store.finish(holder, [failed(orphan, error())], at)
-    await store.prune(at, NOW, 100)
+    await store.prune(at, kept(at - NOW), 100)
     assert {session.id for session in await store.sessions()} == {recent, live}
     assert (await one(store, orphan.id)).session == holder

@@ -158,7 +158,7 @@ async def test_a_task_is_either_cancelled_or_taken(store: Store, other: Store, m
 
         running = {task.id for task in taken}
         assert dict(zip(ids[::-1], outcomes, strict=True)) == {
-            task_id: CancelOutcome.RUNNING if task_id in running else CancelOutcome.COMPLETED
+            task_id: CancelOutcome.ACCEPTED if task_id in running else CancelOutcome.COMPLETED
             for task_id in ids
         }
         assert await store.finish(session, [completed(task) for task in taken], NOW) == [

@@ -116,7 +116,7 @@ async def test_a_pulse_beats_again_after_a_reset(place: Place, store: Store, mak
     def renew(at: int) -> bool:
         for _ in range(3):
             try:
-                return pulse.beat(session, at, at + LEASE)
+                return pulse.beat(session, at, at + LEASE).alive
             except StoreUnavailable:
                 continue
         raise AssertionError("the line does not come back")

@@ -226,7 +226,7 @@ async def test_a_pulse_beats_on_from_its_thread_while_the_loop_is_blocked(
     beats: list[bool] = []
 
     def renew() -> None:
-        beats.extend(pulse.beat(session, NOW + n, NOW + n + LEASE) for n in range(5))
+        beats.extend(pulse.beat(session, NOW + n, NOW + n + LEASE).alive for n in range(5))
         pulse.close()
         pulse.close()
 

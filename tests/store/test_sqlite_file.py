@@ -169,7 +169,7 @@ class TestDiskFull:
         pulse = store.pulse()
         with self.room_for(0), pytest.raises(StoreFull):
             pulse.beat(session.id, NOW, NOW + 1)
-        assert pulse.beat(session.id, NOW, NOW + 1)
+        assert pulse.beat(session.id, NOW, NOW + 1).alive
         pulse.close()
 
 

@@ -13,12 +13,16 @@ from msgspec import Struct
 
 from rota.model import (
     Accepted,
+    Beat,
     CancelOutcome,
     Claimed,
+    DeadLetterGroup,
     Lane,
     Look,
     Micros,
     NewTask,
+    Note,
+    Retention,
     RetryOutcome,
     Session,
     Share,
@@ -31,7 +35,10 @@ from rota.model import (
 
 Wake = Callable[[Micros | None], None]
 """Called from the event loop at news: 0 for tasks that are ready, an instant for tasks that will
-be due then, None when something changed and it is not known what."""
+be due then, None or `CHANGED` when something changed and it is not known what."""
+
+CHANGED: Micros = -1
+"""A hint of something else, for instance that a running task is asked to stop."""
 
 
 class Traits(Struct, frozen=True):
@@ -47,8 +54,8 @@ class Traits(Struct, frozen=True):
 class Pulse(Protocol):
     """The heartbeat's own line to the store: blocking, for a thread of its own (case B130)."""
 
-    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> bool:
-        """Renew the session's lease; False if the session is over and holds nothing any more."""
+    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> Beat:
+        """Renew the session's lease, unless it is over, and tell what it is asked to cancel."""
         ...
 
     def clock(self) -> Micros:
@@ -100,7 +107,10 @@ class Store(Protocol):
         ...
 
     async def notify(self, at: Micros) -> None:
-        """Tell listening nodes that there is work from `at` on (0: now); a hint, may be lost."""
+        """Tell listening nodes that there is work from `at` on (0: now, `CHANGED`: other news).
+
+        A hint, it may be lost.
+        """
         ...
 
     async def listen(self, wake: Wake) -> None:
@@ -151,8 +161,12 @@ class Store(Protocol):
         """
         ...
 
-    async def held(self, session_id: str, limit: int) -> list[Claimed]:
-        """Return what the session holds, with its present fences."""
+    async def held(self, session_id: str, limit: int, *, free: bool = False) -> list[Claimed]:
+        """Return what the session holds, with its present fences.
+
+        With `free` apart from what somebody's open transaction is changing: to finish that would
+        wait for its end, which may be far.
+        """
         ...
 
     async def finish(
@@ -168,17 +182,43 @@ class Store(Protocol):
         """Move at most `limit` tasks that are due at `now` from scheduled to ready (R2.3, B152)."""
         ...
 
-    async def prune(self, now: Micros, finished_before: Micros, limit: int) -> int:
-        """Drop history finished before, keys past their time whose task is over, old sessions.
+    async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
+        """Keep progress and checkpoints of held tasks; False under an old fence (R3.2, R3.5)."""
+        ...
 
-        Returns how many finished tasks went; at most about `limit` a call (case B148).
+    async def revoke_overdue(self, now: Micros, limit: int) -> list[str]:
+        """Cancel running tasks whose cancel deadline has passed, holder or not (R5.2).
+
+        Returns their ids. The holder's report comes under an old fence and is refused.
+        """
+        ...
+
+    async def expire(self, now: Micros, limit: int) -> int:
+        """Cancel what has not started by its `expires_at` (reason `expired`), and what came back
+        after it was asked to stop. Returns how many tasks; at most `limit` a call.
+        """
+        ...
+
+    async def prune(self, now: Micros, retention: Retention, limit: int) -> int:
+        """Drop what is over for longer than it is kept, keys past their time, old sessions.
+
+        Returns how many tasks went; deletes at most about `limit` a call, whole days of history
+        cost next to nothing where the store can drop them (R9.5, cases B148, F56). Makes ready
+        whatever history to come needs.
         """
         ...
 
     # -- callers --------------------------------------------------------------------------------
 
-    async def cancel(self, ids: Sequence[str], now: Micros) -> list[CancelOutcome]:
-        """Cancel each task that is scheduled or ready; say what became of each (R5.1, B137)."""
+    async def cancel(
+        self, ids: Sequence[str], now: Micros, deadline: Micros | None = None
+    ) -> list[CancelOutcome]:
+        """Cancel each task that has not started, ask each running one to stop (R5.1, B137).
+
+        A request stays with the task until it ends: a task that was asked to stop and is handed
+        back, retried or lost is not handed out again, and `expire` cancels it. The earliest
+        deadline counts.
+        """
         ...
 
     async def retry(self, ids: Sequence[str], now: Micros) -> list[RetryOutcome]:
@@ -193,6 +233,50 @@ class Store(Protocol):
         self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
     ) -> list[Task]:
         """Return matching tasks, newest first, with ids below `before_id`."""
+        ...
+
+    async def find_ids(
+        self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
+    ) -> list[str]:
+        """Return the ids of what `find` would return, without reading the tasks (R5.3)."""
+        ...
+
+    async def ahead(self, task_id: str, cap: int) -> int:
+        """Count the ready tasks before this one in its lane, up to `cap`; 0 if it is not ready.
+
+        The cost follows the answer, never the backlog behind it (R7.8).
+        """
+        ...
+
+    async def replay(
+        self, ids: Sequence[str], copies: Sequence[str], now: Micros
+    ) -> list[Accepted | None]:
+        """Make of each dead letter a new task, ready now, under the id given in `copies` (R4.4).
+
+        Once per dead letter: a repeat returns the first copy with `created` False. None for what
+        is no dead letter or was discarded. The copy has the payload, options, headers and tags of
+        the original and counts anew; each knows of the other.
+        """
+        ...
+
+    async def edit_payload(self, task_id: str, payload: str) -> bool:
+        """Change a dead letter's payload; False if it is none, was replayed or discarded."""
+        ...
+
+    async def discard(self, ids: Sequence[str], reason: str, now: Micros) -> list[bool]:
+        """Set dead letters aside for good, with a reason; False where there is nothing to do."""
+        ...
+
+    async def restore(self, ids: Sequence[str]) -> list[bool]:
+        """Undo a discard, as long as the dead letter is kept."""
+        ...
+
+    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
+        """Return the groups of dead letters still to be dealt with, the largest first (R4.4)."""
+        ...
+
+    async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
+        """Return how many tasks ended since, by (queue, kind, state), kept or not (R9.1)."""
         ...
 
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rota.errors import KeyBusy
 from rota.model import Accepted, Micros, NewTask
 from rota.store.postgres.faults import driver
 from rota.store.postgres.rows import TASK_COLUMNS, task_row
@@ -9,6 +10,10 @@ from rota.store.postgres.statements import Connection, fetch, statement
 
 COPY_FROM = 30
 """From this many rows on COPY is faster than inserts, although it needs more round trips."""
+
+KEY_PATIENCE = "250ms"
+"""So long a key is waited for that a transaction has taken which is still open. It may stay so for
+hours, if it is a caller's own."""
 
 _Key = tuple[str, str, str]
 
@@ -32,7 +37,10 @@ async def store_keyed(
         if task.key is not None:
             first.setdefault((task.kind, task.tenant, task.key), task)
     async with connection.transaction():
-        holders = await _hold(connection, first, now)
+        try:
+            holders = await _hold(connection, first, now)
+        except driver().LockNotAvailableError:
+            raise KeyBusy from None
         ids = [_holder(task, holders) for task in tasks]
         losers = [task for task, held_by in zip(tasks, ids, strict=True) if held_by != task.id]
         # A task that is stored already won its key when it came, whoever holds that by now.
@@ -55,6 +63,7 @@ async def _hold(
     """Return who holds each key after the wanted tasks took those that were free."""
     # In one order everywhere, so that two batches with the same keys cannot block each other.
     keys = sorted(wanted)
+    await connection.execute(f"set local lock_timeout = '{KEY_PATIENCE}'")
     won = await fetch(
         connection,
         "hold_keys",

@@ -34,6 +34,9 @@ HOT = COMMON | {
 # All others are planned for what the tables hold at that moment.
 _FRESH = COMMON | {"plan_cache_mode": "force_custom_plan"}
 
+# What is pruned is looked for by index, or in the pages that a summary points to.
+PRUNE = _FRESH | {"enable_seqscan": "off"}
+
 
 class Role(StrEnum):
     """What a connection is for."""
@@ -42,6 +45,7 @@ class Role(StrEnum):
     FINISH = "finish"
     SUBMIT = "submit"
     DUTY = "duty"
+    CALL = "call"
     READ = "read"
     HINT = "hint"
 
@@ -51,6 +55,8 @@ _SETTINGS = {
     Role.FINISH: HOT,
     Role.SUBMIT: HOT,
     Role.DUTY: _FRESH | {"enable_seqscan": "off"},
+    # Apart from the duties: callers may have to wait for each other, and staging must not.
+    Role.CALL: _FRESH | {"enable_seqscan": "off"},
     Role.READ: _FRESH,
     Role.HINT: COMMON | {"synchronous_commit": "off"},
 }

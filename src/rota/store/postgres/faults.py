@@ -14,6 +14,9 @@ from rota.errors import (
 _SERIALIZATION_FAILURE = "40001"
 _DEADLOCK = "40P01"
 _DISK_FULL = "53100"
+_CHECK_VIOLATION = "23514"
+_NO_DAY = "finished_default"
+"""History was about to go there when the partition for its day was made."""
 _NOT_THERE = {
     "3F000",  # schema
     "42P01",  # table
@@ -68,7 +71,10 @@ def driver_errors() -> tuple[type[BaseException], ...]:
 
 def repeatable(error: BaseException) -> bool:
     """Say whether the same work may well succeed if it is simply done again."""
-    if getattr(error, "sqlstate", None) in (_SERIALIZATION_FAILURE, _DEADLOCK):
+    code = getattr(error, "sqlstate", None)
+    if code in (_SERIALIZATION_FAILURE, _DEADLOCK):
+        return True
+    if code == _CHECK_VIOLATION and getattr(error, "table_name", None) == _NO_DAY:
         return True
     return isinstance(error, driver().exceptions.InvalidCachedStatementError)
 

@@ -7,6 +7,7 @@ from typing import Any
 from rota.config import ERRORS_KEPT
 from rota.model import Micros, State, Transition
 from rota.store.postgres.statements import Connection, Record, statement
+from rota.store.postgres.tally import minute_of
 
 _STATEMENT_OF = {
     State.COMPLETED: "to_completed",
@@ -35,6 +36,9 @@ _COLUMNS: dict[str, Callable[[_Group], Any]] = {
     "results": lambda group: _texts([t.result for t in group]),
     "errors": lambda group: _texts([t.error for t in group]),
     "reasons": lambda group: _texts([t.reason for t in group]),
+    "groups": lambda group: _texts([t.group for t in group]),
+    "error_types": lambda group: _texts([t.error_type for t in group]),
+    "error_shapes": lambda group: _texts([t.error_shape for t in group]),
 }
 
 
@@ -42,16 +46,23 @@ async def finish(
     connection: Connection, session_id: str, transitions: Sequence[Transition], now: Micros
 ) -> list[bool]:
     """Carry out the transitions whose session and fence are right; say for each if it was."""
-    groups: dict[State, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for place, transition in enumerate(transitions):
-        groups.setdefault(transition.to, []).append(place)
+        groups.setdefault(_statement_for(transition), []).append(place)
     applied = [False] * len(transitions)
     async with connection.transaction() if len(groups) > 1 else nullcontext():
-        for state, places in groups.items():
+        # In one order everywhere: each of them may write to the tally.
+        for name, places in sorted(groups.items()):
             group = [transitions[place] for place in places]
-            moved = await _move(connection, session_id, state, group, now)
+            moved = await _move(connection, session_id, name, group, now)
             _mark(applied, places, group, moved)
     return applied
+
+
+def _statement_for(transition: Transition) -> str:
+    if transition.to is State.COMPLETED and not transition.keep:
+        return "to_nothing"
+    return _STATEMENT_OF[transition.to]
 
 
 def _mark(applied: list[bool], places: list[int], group: _Group, moved: list[Record]) -> None:
@@ -65,10 +76,10 @@ def _mark(applied: list[bool], places: list[int], group: _Group, moved: list[Rec
 
 
 async def _move(
-    connection: Connection, session_id: str, state: State, group: _Group, now: Micros
+    connection: Connection, session_id: str, name: str, group: _Group, now: Micros
 ) -> list[Record]:
-    sql, names = statement(_STATEMENT_OF[state])
-    single = {"session": session_id, "now": now, "kept": ERRORS_KEPT}
+    sql, names = statement(name)
+    single = {"session": session_id, "now": now, "minute": minute_of(now), "kept": ERRORS_KEPT}
     values = [_COLUMNS[name](group) if name in _COLUMNS else single[name] for name in names]
     rows: list[Record] = await connection.fetch(sql, *values)
     return rows

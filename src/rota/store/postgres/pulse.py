@@ -5,18 +5,18 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from rota.model import Micros
+from rota.model import Beat, Micros
 from rota.store.postgres.address import Address
-from rota.store.postgres.connections import Line
+from rota.store.postgres.cancel import asked
+from rota.store.postgres.connections import COMMON, Line
 from rota.store.postgres.statements import Connection, fetch_value
 
 T = TypeVar("T")
 
 ANSWER_SECONDS = 5.0
 """A renewal that takes longer has failed: there must be time for another within the lease."""
-_SETTINGS = {
+_SETTINGS = COMMON | {
     "application_name": "rota pulse",
-    "jit": "off",
     "statement_timeout": f"{ANSWER_SECONDS:.0f}s",
 }
 
@@ -30,10 +30,13 @@ class PostgresPulse:
         self._line = Line(address, _SETTINGS, ANSWER_SECONDS)
         self._closed = False
 
-    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> bool:
-        async def renew(connection: Connection) -> bool:
+    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> Beat:
+        async def renew(connection: Connection) -> Beat:
             values = {"session": session_id, "now": now, "lease_until": lease_until}
-            return await fetch_value(connection, "renew_session", **values) is not None
+            anything_asked = await fetch_value(connection, "renew_session", **values)
+            if not anything_asked:
+                return Beat(alive=anything_asked is not None)
+            return Beat(True, await asked(connection, session_id))
 
         return self._do(self._line.run(renew))
 

@@ -6,7 +6,16 @@ from typing import Any
 import msgspec
 
 from rota.clock import parse_id
-from rota.model import AttemptError, Lane, NewTask, PriorityClass, Session, State, Task
+from rota.model import (
+    AttemptError,
+    Lane,
+    NewTask,
+    PriorityClass,
+    Progress,
+    Session,
+    State,
+    Task,
+)
 from rota.store.postgres.statements import Record
 
 TASK_COLUMNS = (
@@ -80,6 +89,7 @@ def session_of(row: Record) -> Session:
         started_at=row["started_at"],
         lease_until=row["lease_until"],
         closed_at=row["closed_at"],
+        process=row["process"],
     )
 
 
@@ -111,4 +121,15 @@ def task_of(row: Record) -> Task:
         result=_json(row["result"]) if row["result"] else None,
         errors=_errors_of(row["errors"]) if row["errors"] else (),
         reason=row["reason"],
+        cancel_requested_at=row["cancel_requested_at"],
+        progress=_progress_of(row["progress_done"], row["progress_total"]),
+        checkpoint=_json(row["checkpoint"]) if row["checkpoint"] else None,
+        group=row["error_group"],
+        replay_of=str(row["replay_of"]) if row["replay_of"] else None,
+        replayed_as=str(row["replayed_as"]) if row["replayed_as"] else None,
+        discarded_at=row["discarded_at"],
     )
+
+
+def _progress_of(done: int | None, total: int | None) -> Progress | None:
+    return None if done is None else Progress(done, total)

@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from rota.config import KEEP_SESSIONS
 from rota.model import (
     Accepted,
     CancelOutcome,
     Claimed,
+    DeadLetterGroup,
     Lane,
     Look,
     Micros,
     NewTask,
+    Note,
+    Retention,
     RetryOutcome,
     Session,
     Share,
@@ -23,10 +25,23 @@ from rota.model import (
     Transition,
 )
 from rota.store.base import Pulse, Traits, Wake
-from rota.store.postgres import accept, callers, finish, hints, reads, rows, schema
+from rota.store.postgres import (
+    accept,
+    callers,
+    cancel,
+    dead_letters,
+    finish,
+    hints,
+    notes,
+    reads,
+    rows,
+    schema,
+    tally,
+)
 from rota.store.postgres.address import Address
 from rota.store.postgres.connections import COMMON, MIGRATION, Line, Lines, Role
 from rota.store.postgres.faults import driver
+from rota.store.postgres.prune import Pruner
 from rota.store.postgres.pulse import PostgresPulse
 from rota.store.postgres.statements import execute, fetch, fetch_value
 
@@ -47,6 +62,7 @@ class PostgresStore:
         self._address = Address(url)
         self._lines = Lines(self._address)
         self._hints = hints.Sender(self._lines)
+        self._pruner = Pruner(self._address)
 
     def __repr__(self) -> str:
         return f"PostgresStore({self._address.shown!r})"
@@ -58,6 +74,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self._hints.close()
+        await self._pruner.close()
         await self._lines.close()
 
     async def migrate(self) -> list[str]:
@@ -105,6 +122,7 @@ class PostgresStore:
             started_at=session.started_at,
             lease_until=session.lease_until,
             closed_at=session.closed_at,
+            process=session.process,
         )
 
     async def close_session(self, session_id: str, now: Micros) -> None:
@@ -151,8 +169,9 @@ class PostgresStore:
         )
         return [Claimed(*row) for row in found]
 
-    async def held(self, session_id: str, limit: int) -> list[Claimed]:
-        found = await self._fetch(Role.CLAIM, "held", session=session_id, limit=limit)
+    async def held(self, session_id: str, limit: int, *, free: bool = False) -> list[Claimed]:
+        block = "held_free" if free else "held"
+        found = await self._fetch(Role.CLAIM, block, session=session_id, limit=limit)
         return [Claimed(*row) for row in found]
 
     async def finish(
@@ -169,20 +188,27 @@ class PostgresStore:
         moved = await self._execute(Role.DUTY, "stage", now=now, limit=limit)
         return Staged(moved, await self._value(Role.DUTY, "next_due"))
 
-    async def prune(self, now: Micros, finished_before: Micros, limit: int) -> int:
-        await self._execute(Role.DUTY, "prune_keys", now=now, limit=limit)
-        await self._execute(Role.DUTY, "prune_sessions", ended_before=now - KEEP_SESSIONS)
-        return await self._execute(
-            Role.DUTY, "prune_finished", finished_before=finished_before, limit=limit
-        )
+    async def note(self, session_id: str, notes_: Sequence[Note]) -> list[bool]:
+        return await self._do(Role.FINISH, notes.note, session_id, notes_)
+
+    async def revoke_overdue(self, now: Micros, limit: int) -> list[str]:
+        return await self._do(Role.DUTY, cancel.revoke_overdue, now, limit)
+
+    async def expire(self, now: Micros, limit: int) -> int:
+        return await self._do(Role.DUTY, cancel.expire, now, limit)
+
+    async def prune(self, now: Micros, retention: Retention, limit: int) -> int:
+        return await self._pruner.prune(now, retention, limit)
 
     # -- callers --------------------------------------------------------------------------------
 
-    async def cancel(self, ids: Sequence[str], now: Micros) -> list[CancelOutcome]:
-        return await self._do(Role.DUTY, callers.cancel, ids, now)
+    async def cancel(
+        self, ids: Sequence[str], now: Micros, deadline: Micros | None = None
+    ) -> list[CancelOutcome]:
+        return await self._do(Role.CALL, cancel.cancel, ids, now, deadline)
 
     async def retry(self, ids: Sequence[str], now: Micros) -> list[RetryOutcome]:
-        return await self._do(Role.DUTY, callers.retry, ids, now)
+        return await self._do(Role.CALL, callers.retry, ids, now)
 
     async def get(self, ids: Sequence[str]) -> list[Task | None]:
         found = await self._fetch(Role.READ, "get", ids=rows.possible_ids(ids))
@@ -193,6 +219,35 @@ class PostgresStore:
         self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
     ) -> list[Task]:
         return await self._do(Role.READ, reads.find, where, before_id, limit)
+
+    async def find_ids(
+        self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
+    ) -> list[str]:
+        return await self._do(Role.READ, reads.find_ids, where, before_id, limit)
+
+    async def ahead(self, task_id: str, cap: int) -> int:
+        known = rows.possible_ids([task_id])
+        return int(await self._value(Role.READ, "ahead", id=known[0], cap=cap)) if known else 0
+
+    async def replay(
+        self, ids: Sequence[str], copies: Sequence[str], now: Micros
+    ) -> list[Accepted | None]:
+        return await self._do(Role.CALL, dead_letters.replay, ids, copies, now)
+
+    async def edit_payload(self, task_id: str, payload: str) -> bool:
+        return await self._do(Role.CALL, dead_letters.edit_payload, task_id, payload)
+
+    async def discard(self, ids: Sequence[str], reason: str, now: Micros) -> list[bool]:
+        return await self._do(Role.CALL, dead_letters.discard, ids, reason, now)
+
+    async def restore(self, ids: Sequence[str]) -> list[bool]:
+        return await self._do(Role.CALL, dead_letters.restore, ids)
+
+    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
+        return await self._do(Role.READ, dead_letters.groups, where, limit)
+
+    async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
+        return await self._do(Role.READ, tally.tallies, since)
 
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
         return await self._do(Role.READ, reads.count, where, cap)

@@ -6,6 +6,7 @@ from typing import Final
 import apsw
 
 from rota.errors import ConfigurationError
+from rota.store.sqlite import copies
 
 OLDEST_SQLITE: Final = (3, 51, 3)
 """Older ones can damage a database when its write-ahead log is reset while others write."""
@@ -42,7 +43,9 @@ def sqlite_version() -> str:
 def connect(path: Path, *, create: bool = False) -> apsw.Connection:
     """Open a connection for the calling thread; raises what apsw raises."""
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    connection = apsw.Connection(str(path), flags=flags)
+    with copies.opening(path):
+        connection = apsw.Connection(str(path), flags=flags)
+        copies.opened(connection, path)
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         for name, value in _SETTINGS.items():

@@ -3,6 +3,7 @@
 from typing import Any, Final, NamedTuple
 
 from rota.model import State, TaskFilter
+from rota.store.sqlfiles import blocks
 
 _ARMS: Final = {
     State.SCHEDULED: ("scheduled", "true"),
@@ -10,9 +11,12 @@ _ARMS: Final = {
     State.RUNNING: ("ready", "session is not null"),
     State.COMPLETED: ("finished", "state = 'completed'"),
     State.CANCELLED: ("finished", "state = 'cancelled'"),
-    State.FAILED: ("dead_letter", "true"),
+    State.FAILED: ("dead_letter", "discarded_at is null"),
 }
 """Where the tasks of a state lie."""
+_DISCARDED: Final = ("dead_letter", "discarded_at is not null")
+_ONLY_FAILED: Final = ("group", "error_type")
+"""What is known of dead letters alone."""
 
 _CONDITIONS: Final = {
     "queue": "queue = :queue",
@@ -22,7 +26,13 @@ _CONDITIONS: Final = {
     "tag": "exists (select 1 from json_each(tags) where value = :tag)",
     # A g sorts after every digit of an id.
     "id_prefix": "id between :id_prefix and :id_prefix || 'g'",
+    "group": "error_group = :group",
+    "error_type": "error_type = :error_type",
+    "created_from": "created_at >= :created_from",
+    "created_to": "created_at < :created_to",
 }
+_LAST_CONDITION: Final = "and discarded_at is null"
+"""Where the block of the groups takes more of them."""
 
 
 class Query(NamedTuple):
@@ -58,12 +68,29 @@ def counting(where: TaskFilter, cap: int) -> Query:
     return Query(" union all ".join(arms), {**values, "cap": cap})
 
 
+def grouping(where: TaskFilter, limit: int) -> Query:
+    """Return the query for the groups of matching dead letters, each as JSON."""
+    conditions, values = _conditions(where)
+    if State.FAILED not in _states(where):
+        conditions.append("false")
+    further = "".join(f"\n        and {condition}" for condition in conditions)
+    block = blocks("sqlite")["dead_letter_groups"]
+    sql = block.replace(_LAST_CONDITION, _LAST_CONDITION + further)
+    return Query(sql, {**values, "limit": limit})
+
+
 def _states(where: TaskFilter) -> list[State]:
-    return [state for state in _ARMS if not where.states or state in where.states]
+    """Return the states that tasks which match can be in."""
+    dead = any(getattr(where, name) is not None for name in _ONLY_FAILED)
+    wanted = where.states or tuple(State)
+    return [state for state in _ARMS if state in wanted and (state is State.FAILED or not dead)]
 
 
 def _arms(where: TaskFilter) -> list[tuple[str, str]]:
-    return [_ARMS[state] for state in _states(where)]
+    return [
+        _DISCARDED if state is State.FAILED and where.discarded else _ARMS[state]
+        for state in _states(where)
+    ]
 
 
 def _conditions(where: TaskFilter) -> tuple[list[str], dict[str, Any]]:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from rota.clock import wall
-from rota.model import Micros
+from rota.model import Beat, Micros
 from rota.store.sqlfiles import blocks
+from rota.store.sqlite.cancel import asked
 from rota.store.sqlite.line import Line
 
 
@@ -15,11 +16,14 @@ class SQLitePulse:
         self._line = Line(path)
         self._renew = blocks("sqlite")["renew_session"]
 
-    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> bool:
+    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> Beat:
         lease = {"session": session_id, "now": now, "lease_until": lease_until}
         with self._line.transaction() as connection:
-            connection.execute(self._renew, lease)
-            return connection.changes() == 1
+            renewed = connection.execute(self._renew, lease).fetchall()
+            if not renewed:
+                return Beat(alive=False)
+            ((anything,),) = renewed
+            return Beat(True, asked(connection, session_id) if anything else ())
 
     def clock(self) -> Micros:
         return wall()

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from rota.model import Claimed, Session, Task
+from rota.model import CancelRequest, Claimed, DeadLetterGroup, Session, Task
 
 _encode = msgspec.json.Encoder().encode
 ids_in = msgspec.json.Decoder(list[str]).decode
@@ -15,6 +15,10 @@ claimed_in = msgspec.json.Decoder(list[Claimed]).decode
 """Reads a JSON array of tasks that were handed out."""
 places_in = msgspec.json.Decoder(list[tuple[int, str]]).decode
 """Reads a JSON array of (place, tenant)."""
+requests_in = msgspec.json.Decoder(tuple[CancelRequest, ...]).decode
+"""Reads a JSON array of tasks that are asked to stop."""
+group_in = msgspec.json.Decoder(DeadLetterGroup).decode
+"""Reads one group of dead letters."""
 task_in = msgspec.json.Decoder(Task).decode
 """Reads one task."""
 session_in = msgspec.json.Decoder(Session).decode

@@ -23,6 +23,7 @@ def open_session(connection: apsw.Connection, session: Session) -> None:
         "started_at": session.started_at,
         "lease_until": session.lease_until,
         "closed_at": session.closed_at,
+        "process": session.process,
     }
     connection.execute(_SQL["open_session"], row)
 

@@ -12,10 +12,13 @@ from rota.model import (
     Accepted,
     CancelOutcome,
     Claimed,
+    DeadLetterGroup,
     Lane,
     Look,
     Micros,
     NewTask,
+    Note,
+    Retention,
     RetryOutcome,
     Session,
     Share,
@@ -26,7 +29,19 @@ from rota.model import (
     Transition,
 )
 from rota.store.base import Traits, Wake
-from rota.store.sqlite import accept, callers, claim, finish, schema, sessions, upkeep
+from rota.store.sqlite import (
+    accept,
+    callers,
+    cancel,
+    claim,
+    dead_letters,
+    finish,
+    note,
+    schema,
+    sessions,
+    tally,
+    upkeep,
+)
 from rota.store.sqlite.pulse import SQLitePulse
 from rota.store.sqlite.readers import Readers
 from rota.store.sqlite.watch import Watch
@@ -100,7 +115,7 @@ class SQLiteStore:
         work = partial(claim.take, session_id=session_id, shares=shares, avoid=avoid, now=now)
         return await self._write.do(work)
 
-    async def held(self, session_id: str, limit: int) -> list[Claimed]:
+    async def held(self, session_id: str, limit: int, *, free: bool = False) -> list[Claimed]:  # noqa: ARG002 - there is one writer
         return await self._read.do(partial(claim.held, session_id=session_id, limit=limit))
 
     async def finish(
@@ -116,12 +131,28 @@ class SQLiteStore:
             return Staged(0, next_at)
         return await self._write.do(partial(upkeep.stage, now=now, limit=limit))
 
-    async def prune(self, now: Micros, finished_before: Micros, limit: int) -> int:
-        work = partial(upkeep.prune, now=now, finished_before=finished_before, limit=limit)
+    async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
+        return await self._write.do(partial(note.note, session_id=session_id, notes=notes))
+
+    async def revoke_overdue(self, now: Micros, limit: int) -> list[str]:
+        # Looked at beside the writers, here and below: mostly there is nothing to do.
+        if await self._read.do(partial(cancel.overdue, now=now, limit=1)) == cancel.NONE:
+            return []
+        return await self._write.do(partial(cancel.revoke_overdue, now=now, limit=limit))
+
+    async def expire(self, now: Micros, limit: int) -> int:
+        if not await self._read.do(partial(cancel.any_over, now=now)):
+            return 0
+        return await self._write.do(partial(cancel.expire, now=now, limit=limit))
+
+    async def prune(self, now: Micros, retention: Retention, limit: int) -> int:
+        work = partial(upkeep.prune, now=now, retention=retention, limit=limit)
         return await self._write.do(work)
 
-    async def cancel(self, ids: Sequence[str], now: Micros) -> list[CancelOutcome]:
-        return await self._write.do(partial(callers.cancel, ids=ids, now=now))
+    async def cancel(
+        self, ids: Sequence[str], now: Micros, deadline: Micros | None = None
+    ) -> list[CancelOutcome]:
+        return await self._write.do(partial(cancel.cancel, ids=ids, now=now, deadline=deadline))
 
     async def retry(self, ids: Sequence[str], now: Micros) -> list[RetryOutcome]:
         return await self._write.do(partial(callers.retry, ids=ids, now=now))
@@ -135,6 +166,37 @@ class SQLiteStore:
         return await self._read.do(
             partial(callers.find, where=where, before_id=before_id, limit=limit)
         )
+
+    async def find_ids(
+        self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
+    ) -> list[str]:
+        return await self._read.do(
+            partial(callers.find_ids, where=where, before_id=before_id, limit=limit)
+        )
+
+    async def ahead(self, task_id: str, cap: int) -> int:
+        return await self._read.do(partial(callers.ahead, task_id=task_id, cap=cap))
+
+    async def replay(
+        self, ids: Sequence[str], copies: Sequence[str], now: Micros
+    ) -> list[Accepted | None]:
+        return await self._write.do(partial(dead_letters.replay, ids=ids, copies=copies, now=now))
+
+    async def edit_payload(self, task_id: str, payload: str) -> bool:
+        work = partial(dead_letters.edit_payload, task_id=task_id, payload=payload)
+        return await self._write.do(work)
+
+    async def discard(self, ids: Sequence[str], reason: str, now: Micros) -> list[bool]:
+        return await self._write.do(partial(dead_letters.discard, ids=ids, reason=reason, now=now))
+
+    async def restore(self, ids: Sequence[str]) -> list[bool]:
+        return await self._write.do(partial(dead_letters.restore, ids=ids))
+
+    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
+        return await self._read.do(partial(dead_letters.groups, where=where, limit=limit))
+
+    async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
+        return await self._read.do(partial(tally.tallies, since=since))
 
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
         return await self._read.do(partial(callers.count, where=where, cap=cap))

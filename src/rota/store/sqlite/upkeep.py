@@ -2,10 +2,11 @@
 
 import apsw
 
-from rota.config import KEEP_SESSIONS
-from rota.model import Micros, Staged
+from rota.config import KEEP_EFFECTS, KEEP_SESSIONS, KEEP_TALLIES
+from rota.model import Micros, Retention, Staged
 from rota.store.sqlfiles import blocks
-from rota.store.sqlite.rows import ids_in
+from rota.store.sqlite import tally
+from rota.store.sqlite.rows import ids_in, to_json
 
 _SQL = blocks("sqlite")
 
@@ -26,11 +27,23 @@ def next_due(connection: apsw.Connection) -> Micros | None:
     return found
 
 
-def prune(connection: apsw.Connection, now: Micros, finished_before: Micros, limit: int) -> int:
-    """Drop some of what is old; return how many finished tasks went."""
-    given = {"finished_before": finished_before, "limit": limit, "now": now}
-    connection.execute(_SQL["prune_finished"], given)
+def prune(connection: apsw.Connection, now: Micros, retention: Retention, limit: int) -> int:
+    """Drop some of what is old; return how many tasks went."""
+    given = {
+        "now": now,
+        "limit": limit,
+        "failed_before": now - retention.failed,
+        "discarded_before": now - retention.discarded,
+        "completed_before": now - retention.completed,
+        "cancelled_before": now - retention.cancelled,
+        "queues_before": to_json({name: now - kept for name, kept in retention.queues.items()}),
+    }
+    connection.execute(_SQL["prune_dead_letters"], given)
     pruned = connection.changes()
+    connection.execute(_SQL["prune_finished"], given | {"limit": limit - pruned})
+    pruned += connection.changes()
     connection.execute(_SQL["prune_keys"], given)
     connection.execute(_SQL["prune_sessions"], {"ended_before": now - KEEP_SESSIONS})
+    tally.prune(connection, now - KEEP_TALLIES, limit)
+    connection.execute(_SQL["prune_effects"], {"before": now - KEEP_EFFECTS, "limit": limit})
     return pruned

@@ -1,5 +1,5 @@
 -- name: cancel_scheduled
--- Move scheduled tasks to finished, as cancelled; return their ids.
+-- Move scheduled tasks to finished, as cancelled; return them for the tally.
 with gone as (
     delete from rota.scheduled
     where id = any(:ids::uuid[])
@@ -8,18 +8,17 @@ with gone as (
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason
+    state, finished_at, reason, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'cancelled', :now::bigint,
-    :reason::text
+    'cancelled', :now::bigint, :reason::text, progress_done, progress_total, replay_of
 from gone
-returning id::text;
+returning id::text, queue, kind;
 
 -- name: cancel_ready
--- Move ready tasks that no session holds to finished, as cancelled; return their ids.
+-- Move ready tasks that no session holds to finished, as cancelled; return them for the tally.
 -- Written like this, "no session" does not lead to the index of the lanes, which has it too.
 with gone as (
     delete from rota.ready
@@ -30,31 +29,45 @@ with gone as (
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason
+    state, finished_at, reason, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'cancelled', :now::bigint,
-    :reason::text
+    'cancelled', :now::bigint, :reason::text, progress_done, progress_total, replay_of
 from gone
+returning id::text, queue, kind;
+
+-- name: ask_to_cancel
+-- Mark running tasks as asked to stop; the first request and the earliest deadline count. Return
+-- their ids.
+update rota.ready
+set cancel_requested_at = coalesce(cancel_requested_at, :now::bigint),
+    cancel_deadline = least(cancel_deadline, :deadline::bigint)
+where id = any(:ids::uuid[])
+    and (session is not null) is true
 returning id::text;
 
 -- name: retry_failed
--- Move dead letters to ready, their counters back at zero; return their ids.
+-- Move dead letters that are still to be dealt with to ready, their counters back at zero, without
+-- an expiry that has passed; return their ids.
 with gone as (
     delete from rota.dead_letter
     where id = any(:ids::uuid[])
+        and replayed_as is null
+        and discarded_at is null
     returning *
 )
 insert into rota.ready (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors
+    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
+    checkpoint, replay_of
 )
 select
     id, kind, queue, tenant, priority, class,
     :now::bigint, :now::bigint + priority * :level::bigint, created_at, fence, 0, 0, 0,
-    payload, timeout, retry, expires_at, key, tags, headers, errors
+    payload, timeout, retry, case when expires_at > :now then expires_at end, key, tags, headers,
+    errors, checkpoint, replay_of
 from gone
 returning id::text;
 
@@ -67,31 +80,34 @@ with gone as (
 )
 insert into rota.ready (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors
+    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, class,
     :now::bigint, :now::bigint + priority * :level::bigint, created_at, fence,
     attempt, lost, snoozes,
-    payload, timeout, retry, expires_at, key, tags, headers, errors
+    payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 from gone
 returning id::text;
 
 -- name: states_of
--- Return the state of each task that there is.
-select id::text, 'scheduled' as state
+-- Return the state of each task that there is, and whether it is a dead letter that was replayed or
+-- discarded.
+select id::text, 'scheduled' as state, false as dealt_with
 from rota.scheduled
 where id = any(:ids::uuid[])
 union all
-select id::text, case when session is null then 'ready' else 'running' end
+select id::text, case when session is null then 'ready' else 'running' end, false
 from rota.ready
 where id = any(:ids::uuid[])
 union all
-select id::text, 'failed'
+select id::text, 'failed', replayed_as is not null or discarded_at is not null
 from rota.dead_letter
 where id = any(:ids::uuid[])
 union all
-select id::text, state
+select id::text, state, false
 from rota.finished
 where id = any(:ids::uuid[]);
 
@@ -101,7 +117,9 @@ select
     id, kind, queue, tenant, priority, 'scheduled' as state, payload, created_at, run_at,
     null::bigint as started_at, null::bigint as finished_at, expires_at, timeout, retry,
     key, tags, headers, attempt, fence, lost, snoozes, null::uuid as session,
-    null::jsonb as result, errors, null::text as reason
+    null::jsonb as result, errors, null::text as reason,
+    cancel_requested_at, progress_done, progress_total, checkpoint, null::text as error_group,
+    replay_of, null::uuid as replayed_as, null::bigint as discarded_at
 from rota.scheduled
 where id = any(:ids::uuid[])
 union all
@@ -111,7 +129,9 @@ select
     payload, created_at, run_at,
     started_at, null::bigint as finished_at, expires_at, timeout, retry,
     key, tags, headers, attempt, fence, lost, snoozes, session,
-    null::jsonb as result, errors, null::text as reason
+    null::jsonb as result, errors, null::text as reason,
+    cancel_requested_at, progress_done, progress_total, checkpoint, null::text as error_group,
+    replay_of, null::uuid as replayed_as, null::bigint as discarded_at
 from rota.ready
 where id = any(:ids::uuid[])
 union all
@@ -119,7 +139,10 @@ select
     id, kind, queue, tenant, priority, 'failed' as state, payload, created_at, run_at,
     started_at, failed_at as finished_at, expires_at, timeout, retry,
     key, tags, headers, attempt, fence, lost, snoozes, session,
-    null::jsonb as result, errors, reason
+    null::jsonb as result, errors, reason,
+    null::bigint as cancel_requested_at, null::bigint as progress_done,
+    null::bigint as progress_total, checkpoint, error_group,
+    replay_of, replayed_as, discarded_at
 from rota.dead_letter
 where id = any(:ids::uuid[])
 union all
@@ -127,6 +150,31 @@ select
     id, kind, queue, tenant, priority, state, payload, created_at, run_at,
     started_at, finished_at, expires_at, timeout, retry,
     key, tags, headers, attempt, fence, lost, snoozes, session,
-    result, errors, reason
+    result, errors, reason,
+    null::bigint as cancel_requested_at, progress_done, progress_total,
+    null::jsonb as checkpoint, null::text as error_group,
+    replay_of, null::uuid as replayed_as, null::bigint as discarded_at
 from rota.finished
 where id = any(:ids::uuid[]);
+
+-- name: ahead
+-- Count what stands before a ready task in its lane, up to a cap; none if it stands in no lane.
+select count(*)
+from (
+    select
+    from rota.ready as task
+    cross join lateral (
+        select
+        from rota.ready as other
+        where other.queue = task.queue
+            and other.class = task.class
+            and other.tenant = task.tenant
+            and other.session is null
+            and other.cancel_requested_at is null
+            and (other.rank, other.id) < (task.rank, task.id)
+        limit :cap
+    ) as before
+    where task.id = :id
+        and (task.session is null) is true
+        and task.cancel_requested_at is null
+) as counted;

@@ -14,6 +14,7 @@ cross join lateral (
                     and class = look.class
                     and tenant >= look.start
                     and session is null
+                    and cancel_requested_at is null
                 order by tenant
                 limit 1
             )
@@ -27,6 +28,7 @@ cross join lateral (
                     and class = look.class
                     and tenant > hop.tenant
                     and session is null
+                    and cancel_requested_at is null
                 order by tenant
                 limit 1
             ) as next
@@ -44,6 +46,7 @@ cross join lateral (
                     and class = look.class
                     and tenant < look.start
                     and session is null
+                    and cancel_requested_at is null
                 order by tenant
                 limit 1
             )
@@ -58,6 +61,7 @@ cross join lateral (
                     and tenant > hop.tenant
                     and tenant < look.start
                     and session is null
+                    and cancel_requested_at is null
                 order by tenant
                 limit 1
             ) as next
@@ -83,6 +87,7 @@ with chosen as materialized (
             and class = share.class
             and tenant = share.tenant
             and session is null
+            and cancel_requested_at is null
             and kind <> all(:avoid::text[])
         order by rank, id
         limit share.count
@@ -104,13 +109,13 @@ from chosen
 where ready.ctid = chosen.place
 returning
     id::text, fence, attempt, lost, snoozes, kind, queue, tenant, priority, run_at, created_at,
-    payload, timeout, retry, expires_at, headers;
+    payload, timeout, retry, expires_at, headers, checkpoint;
 
 -- name: held
 -- Return what a session holds.
 select
     id::text, fence, attempt, lost, snoozes, kind, queue, tenant, priority, run_at, created_at,
-    payload, timeout, retry, expires_at, headers
+    payload, timeout, retry, expires_at, headers, checkpoint
 from rota.ready
 where session = :session
 order by rank, ready.id

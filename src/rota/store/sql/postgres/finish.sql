@@ -1,5 +1,5 @@
 -- name: to_completed
--- Move each task that the session holds under its fence to finished, as completed.
+-- Move each task that the session holds under its fence to finished, as completed, and count them.
 -- Id and session are compared, here and below, in ways that leave one plan: for each report one
 -- descent by id. A plan made while the table was empty would else read all of it once it is full.
 with report as materialized (
@@ -13,21 +13,29 @@ gone as (
         and ready.fence = report.fence
         and ready.session is not distinct from :session::uuid
     returning ready.*, report.result
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'completed', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
 )
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, result
+    state, started_at, finished_at, session, result, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'completed', started_at, :now::bigint, session, result
+    'completed', started_at, :now::bigint, session, result, progress_done, progress_total, replay_of
 from gone
 returning id::text, fence;
 
 -- name: to_cancelled
--- Move each task that the session holds under its fence to finished, as cancelled.
+-- Move each task that the session holds under its fence to finished, as cancelled, and count them.
 with report as materialized (
     select id, fence, error, reason
     from unnest(:ids::uuid[], :fences::bigint[], :errors::jsonb[], :reasons::text[])
@@ -40,17 +48,25 @@ gone as (
         and ready.fence = report.fence
         and ready.session is not distinct from :session::uuid
     returning ready.*, report.error, report.reason
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'cancelled', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
 )
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, reason
+    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
     rota.add_error(errors, error, :kept),
-    'cancelled', started_at, :now::bigint, session, reason
+    'cancelled', started_at, :now::bigint, session, reason, progress_done, progress_total, replay_of
 from gone
 returning id::text, fence;
 
@@ -74,15 +90,19 @@ gone as (
         report.run_at, report.rank, ready.created_at, ready.fence,
         report.attempt, report.lost, report.snoozes,
         ready.payload, ready.timeout, ready.retry, ready.expires_at, ready.key, ready.tags,
-        ready.headers, rota.add_error(ready.errors, report.error, :kept) as errors
+        ready.headers, rota.add_error(ready.errors, report.error, :kept) as errors,
+        ready.cancel_requested_at, ready.cancel_deadline, ready.checkpoint,
+        ready.progress_done, ready.progress_total, ready.replay_of
 )
 insert into rota.scheduled (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors
+    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors
+    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 from gone
 returning id::text, fence;
 
@@ -111,13 +131,16 @@ where ready.id = any(array[report.id])
 returning ready.id::text, ready.fence;
 
 -- name: to_failed
--- Move each task that the session holds under its fence to the dead letters.
+-- Move each task that the session holds under its fence to the dead letters, and count them.
 with report as materialized (
-    select id, fence, attempt, lost, snoozes, error, reason
+    select id, fence, attempt, lost, snoozes, error, reason, alike, error_type, error_shape
     from unnest(
         :ids::uuid[], :fences::bigint[], :attempts::int[], :losts::int[], :snoozes::int[],
-        :errors::jsonb[], :reasons::text[]
-    ) as report (id, fence, attempt, lost, snoozes, error, reason)
+        :errors::jsonb[], :reasons::text[], :groups::text[], :error_types::text[],
+        :error_shapes::text[]
+    ) as report (
+        id, fence, attempt, lost, snoozes, error, reason, alike, error_type, error_shape
+    )
 ),
 gone as (
     delete from rota.ready
@@ -131,16 +154,52 @@ gone as (
         report.attempt, report.lost, report.snoozes,
         ready.payload, ready.timeout, ready.retry, ready.expires_at, ready.key, ready.tags,
         ready.headers, rota.add_error(ready.errors, report.error, :kept) as errors,
-        ready.started_at, ready.session, report.reason
+        ready.started_at, ready.session, report.reason,
+        ready.checkpoint, report.alike, report.error_type, report.error_shape, ready.replay_of
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'failed', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
 )
 insert into rota.dead_letter (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    started_at, failed_at, session, reason
+    started_at, failed_at, session, reason,
+    checkpoint, error_group, error_type, error_shape, replay_of
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    started_at, :now::bigint, session, reason
+    started_at, :now::bigint, session, reason,
+    checkpoint, alike, error_type, error_shape, replay_of
 from gone
 returning id::text, fence;
+
+-- name: to_nothing
+-- Remove each task that the session holds under its fence: only its count is kept.
+with report as materialized (
+    select id, fence
+    from unnest(:ids::uuid[], :fences::bigint[]) as report (id, fence)
+),
+gone as (
+    delete from rota.ready
+    using report
+    where ready.id = any(array[report.id])
+        and ready.fence = report.fence
+        and ready.session is not distinct from :session::uuid
+    returning ready.id, ready.fence, ready.queue, ready.kind
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'completed', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
+)
+select id::text, fence
+from gone;

@@ -1,14 +1,46 @@
 -- name: prune_finished
--- Drop history that finished before.
-delete from rota.finished
-where id = any(array(
-    select id
-    from rota.finished
-    where finished_at < :finished_before
+-- Drop history of one rule that finished before: of a queue, or of a state in all queues but some.
+-- Said of the partition for days that have none; it serves for each of the others in its turn.
+delete from rota.finished_default
+where ctid = any(array(
+    select ctid
+    from rota.finished_default
+    where finished_at >= :since
+        and finished_at < :until
+        and (:queue::text is null or queue = :queue)
+        and (:state::text is null or state = :state)
+        and queue <> all(:others::text[])
     limit :limit
     for update skip locked
-))
-    and finished_at < :finished_before;
+));
+
+-- name: prune_dead_letters
+-- Drop dead letters that are kept no longer: those that were discarded by when they were.
+with aged as materialized (
+    select ctid as place
+    from rota.dead_letter
+    where discarded_at is null
+        and failed_at < :failed_before
+    order by failed_at
+    limit :limit
+    for update skip locked
+),
+discarded as materialized (
+    select ctid as place
+    from rota.dead_letter
+    where discarded_at < :discarded_before
+    order by discarded_at
+    limit greatest(:limit - (select count(*) from aged), 0)
+    for update skip locked
+)
+delete from rota.dead_letter
+where ctid = any(array(
+    select place
+    from aged
+    union all
+    select place
+    from discarded
+));
 
 -- name: prune_keys
 -- Drop keys whose window is over and whose task is not live.
@@ -21,4 +53,40 @@ where ctid = any(array(
         and not exists (select from rota.scheduled where id = held.task_id)
     limit :limit
     for update of held skip locked
+));
+
+-- name: history_days
+-- Return the names of the partitions for single days.
+select class.relname::text
+from pg_inherits as child
+join pg_class as class
+    on class.oid = child.inhrelid
+where child.inhparent = 'rota.finished'::regclass
+    and class.relname ~ '^finished_[0-9]{8}$'
+order by class.relname;
+
+-- name: one_maker
+-- Say whether this transaction is the only one that makes or drops partitions.
+select pg_try_advisory_xact_lock(:key);
+
+-- name: strays
+-- Count what finished between two instants and lies in the partition for days that have none.
+select count(*)
+from (
+    select
+    from rota.finished_default
+    where finished_at >= :since
+        and finished_at < :until
+    limit :limit
+) as stray;
+
+-- name: prune_effects
+-- Forget the effects of long ago.
+delete from rota.effect
+where ctid = any(array(
+    select ctid
+    from rota.effect
+    where at < :before
+    limit :limit
+    for update skip locked
 ));

@@ -1,22 +1,28 @@
 -- name: open_session
 -- Register a session; one that is registered already stays as it is.
 insert into rota.session (
-    id, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at
+    id, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at,
+    process
 )
 values (
     :id, :name, :host, :pid, :version, :queues, :kinds, :slots, :started_at, :lease_until,
-    :closed_at
+    :closed_at, :process
 )
 on conflict (id) do nothing;
 
 -- name: renew_session
--- Renew the lease of a session that is not over; return its id.
+-- Renew the lease of a session that is not over; return whether it is asked to stop anything.
 update rota.session
 set lease_until = :lease_until
 where id = :session
     and closed_at is null
     and lease_until > :now
-returning id;
+returning exists (
+    select
+    from rota.ready
+    where session = :session
+        and cancel_requested_at is not null
+);
 
 -- name: close_session
 -- End a session; one that is over already stays as it is.
@@ -56,7 +62,8 @@ limit :limit;
 -- name: list_sessions
 -- Return the sessions, newest first; with `live_at` those that are alive at that time.
 select
-    id::text, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at
+    id::text, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at,
+    process
 from rota.session
 where :live_at::bigint is null
     or (closed_at is null and lease_until > :live_at)

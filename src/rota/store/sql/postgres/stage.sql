@@ -14,11 +14,13 @@ with gone as (
 )
 insert into rota.ready (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors
+    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors
+    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 from gone;
 
 -- name: next_due

@@ -18,6 +18,7 @@ with recursive walk (place, queue, class, start, until, found, tenant) as (
                 and class = look.value ->> 'class'
                 and tenant >= look.value ->> 'start'
                 and session is null
+                and cancel_requested_at is null
             order by tenant
             limit 1
         )
@@ -38,6 +39,7 @@ with recursive walk (place, queue, class, start, until, found, tenant) as (
                 and ready.tenant >= iif(walk.tenant is null, '', walk.tenant || char(1))
                 and ready.tenant < iif(walk.tenant is null, walk.start, walk.until)
                 and ready.session is null
+                and ready.cancel_requested_at is null
             order by ready.tenant
             limit 1
         )
@@ -82,7 +84,8 @@ select
             'timeout', timeout,
             'retry', retry,
             'expires_at', expires_at,
-            'headers', headers
+            'headers', headers,
+            'checkpoint', checkpoint
         )
     )
 from (
@@ -112,6 +115,7 @@ with recursive walk (place, queue, class, tenant, wanted, task) as (
                 and class = share.value ->> '$.lane.cls'
                 and tenant = share.value ->> '$.lane.tenant'
                 and session is null
+                and cancel_requested_at is null
                 and (:avoid = '[]' or kind not in (select value from json_each(:avoid)))
             order by rank, id
             limit 1
@@ -141,6 +145,7 @@ with recursive walk (place, queue, class, tenant, wanted, task) as (
                 and next.class = walk.class
                 and next.tenant = walk.tenant
                 and next.session is null
+                and next.cancel_requested_at is null
                 and (next.rank, next.id) > (last.rank, +last.id)
                 and (:avoid = '[]' or next.kind not in (select value from json_each(:avoid)))
             order by next.rank, next.id
@@ -179,7 +184,8 @@ select
             'timeout', task.timeout,
             'retry', task.retry,
             'expires_at', task.expires_at,
-            'headers', task.headers
+            'headers', task.headers,
+            'checkpoint', task.checkpoint
         )
     )
 from json_each(:picked) as picked

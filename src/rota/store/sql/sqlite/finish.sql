@@ -4,7 +4,7 @@
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, result
+    state, started_at, finished_at, session, result, progress_done, progress_total, replay_of
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
@@ -12,7 +12,8 @@ select
     task.attempt, task.lost, task.snoozes,
     task.payload, task.timeout, task.retry, task.expires_at, task.key, task.tags, task.headers,
     task.errors,
-    'completed', task.started_at, :now, task.session, report.value ->> 'result'
+    'completed', task.started_at, :now, task.session, report.value ->> 'result',
+    task.progress_done, task.progress_total, task.replay_of
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'
@@ -24,7 +25,7 @@ cross join ready as task
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, reason
+    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
@@ -32,7 +33,8 @@ select
     task.attempt, task.lost, task.snoozes,
     task.payload, task.timeout, task.retry, task.expires_at, task.key, task.tags, task.headers,
     task.errors,
-    'cancelled', task.started_at, :now, task.session, report.value ->> 'reason'
+    'cancelled', task.started_at, :now, task.session, report.value ->> 'reason',
+    task.progress_done, task.progress_total, task.replay_of
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'
@@ -43,14 +45,17 @@ cross join ready as task
 -- Copy each task that the session holds under its fence to scheduled.
 insert into scheduled (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
-    payload, timeout, retry, expires_at, key, tags, headers, errors
+    payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
     report.value ->> 'run_at', report.value ->> 'rank', task.created_at, task.fence,
     report.value ->> 'attempt', report.value ->> 'lost', report.value ->> 'snoozes',
     task.payload, task.timeout, task.retry, task.expires_at, task.key, task.tags, task.headers,
-    task.errors
+    task.errors,
+    task.cancel_requested_at, task.cancel_deadline, task.checkpoint,
+    task.progress_done, task.progress_total, task.replay_of
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'
@@ -77,7 +82,8 @@ where task.id = report.value ->> 'id'
 insert into dead_letter (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    started_at, failed_at, session, reason
+    started_at, failed_at, session, reason,
+    checkpoint, error_group, error_type, error_shape, replay_of
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
@@ -85,12 +91,26 @@ select
     report.value ->> 'attempt', report.value ->> 'lost', report.value ->> 'snoozes',
     task.payload, task.timeout, task.retry, task.expires_at, task.key, task.tags, task.headers,
     task.errors,
-    task.started_at, :now, task.session, report.value ->> 'reason'
+    task.started_at, :now, task.session, report.value ->> 'reason',
+    task.checkpoint, report.value ->> 'group', report.value ->> 'error_type',
+    report.value ->> 'error_shape', task.replay_of
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'
     and task.fence = report.value ->> 'fence'
     and +task.session = :session;
+
+-- name: to_nothing
+-- Remove each task that the session holds under its fence: only its count is kept.
+delete from ready
+where rowid in (
+    select task.rowid
+    from jsonb_each(:reports) as report
+    cross join ready as task
+        on task.id = report.value ->> 'id'
+        and task.fence = report.value ->> 'fence'
+        and +task.session = :session
+);
 
 -- name: add_errors
 -- Add each report's error to a task that the session holds under its fence, as the newest; of

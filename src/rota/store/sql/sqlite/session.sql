@@ -1,21 +1,28 @@
 -- name: open_session
 -- Register a session; one that is registered already stays as it is.
 insert into session (
-    id, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at
+    id, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at,
+    process
 )
 values (
     :id, :name, :host, :pid, :version, :queues, :kinds, :slots, :started_at, :lease_until,
-    :closed_at
+    :closed_at, :process
 )
 on conflict (id) do nothing;
 
 -- name: renew_session
--- Renew the lease of a session that is not over.
+-- Renew the lease of a session that is not over; return whether it is asked to stop anything.
 update session
 set lease_until = :lease_until
 where id = :session
     and closed_at is null
-    and lease_until > :now;
+    and lease_until > :now
+returning exists (
+    select 1
+    from ready
+    where session = :session
+        and cancel_requested_at is not null
+);
 
 -- name: close_session
 -- End a session; one that is over already stays as it is.
@@ -64,7 +71,8 @@ select
         'slots', slots,
         'started_at', started_at,
         'lease_until', lease_until,
-        'closed_at', closed_at
+        'closed_at', closed_at,
+        'process', process
     )
 from session
 where :live_at is null

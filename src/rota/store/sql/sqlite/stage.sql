@@ -2,11 +2,13 @@
 -- Copy tasks that are due from scheduled to ready.
 insert into ready (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
-    payload, timeout, retry, expires_at, key, tags, headers, errors
+    payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 )
 select
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
-    payload, timeout, retry, expires_at, key, tags, headers, errors
+    payload, timeout, retry, expires_at, key, tags, headers, errors,
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
 from scheduled
 where id in (select value from json_each(:ids));
 
