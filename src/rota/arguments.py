@@ -9,15 +9,18 @@ import msgspec
 from rota.context import Context
 from rota.errors import ConfigurationError, InvalidTask
 from rota.payload import encode, from_json
+from rota.resource import Resource
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_NO_RESOURCES: Mapping[str, Any] = {}
 
 
 class Arguments:
     """Turns the arguments of one handler into JSON and back (R1.6).
 
-    `ConfigurationError` if the signature cannot be a payload: `*args`, `**kwargs`, positional-only
-    parameters, or a type that JSON cannot carry.
+    Its context and its resources are no part of a payload. `ConfigurationError` if the signature
+    cannot be one: `*args`, `**kwargs`, positional-only parameters, or a type that JSON cannot
+    carry.
     """
 
     def __init__(self, kind: str, handler: Callable[..., Any]) -> None:
@@ -26,10 +29,15 @@ class Arguments:
         self._context_at = next(
             (i for i, p in enumerate(parameters) if hints.get(p.name) is Context), None
         )
-        own = [p for p in parameters if hints.get(p.name) is not Context]
+        self.resources = {p.name: p.default for p in parameters if isinstance(p.default, Resource)}
+        own = [
+            p
+            for p in parameters
+            if hints.get(p.name) is not Context and p.name not in self.resources
+        ]
         self._signature = inspect.Signature(own)
         self._names = [p.name for p in own]
-        self._by_position = all(p.kind is _POSITIONAL for p in parameters)
+        self._by_position = not self.resources and all(p.kind is _POSITIONAL for p in parameters)
         self._context_name = "" if self._context_at is None else parameters[self._context_at].name
         try:
             self._struct = msgspec.defstruct(
@@ -43,8 +51,13 @@ class Arguments:
 
     @property
     def names(self) -> list[str]:
-        """The names of the arguments, in the handler's order, without the context."""
+        """The names of the arguments, in the handler's order, without context and resources."""
         return self._names
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether the handler has a parameter for its context."""
+        return self._context_at is not None
 
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Return the payload of a call; `InvalidTask` names the argument that does not fit."""
@@ -67,8 +80,16 @@ class Arguments:
         """Refuse a payload that does not fit the handler's signature; `InvalidTask` says where."""
         self._decode(payload)
 
-    def load(self, payload: str, context: Context) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return what to call the handler with; `InvalidTask` if the payload does not fit it."""
+    def load(
+        self,
+        payload: str,
+        context: Context | None = None,
+        resources: Mapping[str, Any] = _NO_RESOURCES,
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return what to call the handler with; `InvalidTask` if the payload does not fit it.
+
+        `context` is needed only by a handler that takes one, `resources` by one that asks for any.
+        """
         values = self._decode(payload)
         if self._by_position:
             arguments = msgspec.structs.astuple(values)
@@ -76,7 +97,7 @@ class Arguments:
                 at = self._context_at
                 arguments = (*arguments[:at], context, *arguments[at:])
             return arguments, {}
-        named = {name: getattr(values, name) for name in self._names}
+        named = {name: getattr(values, name) for name in self._names} | dict(resources)
         if self._context_at is not None:
             named[self._context_name] = context
         return (), named

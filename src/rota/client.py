@@ -2,19 +2,32 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from rota.backend import Backend
 from rota.call import Call
 from rota.clock import Ids, Rng, give_way
-from rota.errors import InvalidTask
+from rota.errors import InvalidTask, RotaError
 from rota.model import Accepted, NewTask
 from rota.outage import through_outage
 from rota.outbox import Outbox
 from rota.sync import Portal
+from rota.transactions import Home, Inside
+
+T = TypeVar("T")
 
 BATCH = 2_000
 BATCH_CHARS = 4 * 1024 * 1024
@@ -44,20 +57,24 @@ class Submitted(Struct, frozen=True):
 
 
 class BatchRefused(InvalidTask):
-    """An item of a `submit_many` was refused; `stored` items before it are stored."""
+    """An item of a `submit_many` was refused, by `cause`; `stored` items before it are stored."""
 
     def __init__(self, index: int, stored: int, cause: InvalidTask) -> None:
         super().__init__(f"item {index}: {cause.field}", f"{cause.problem} ({stored} stored)")
         self.index = index
         self.stored = stored
+        self.cause = cause
 
 
 class Client:
     """Runs every call on one private loop, against one backend that opens at first use."""
 
-    def __init__(self, connect: Callable[[], Backend], rng: Rng) -> None:
+    def __init__(
+        self, connect: Callable[[], Backend], rng: Rng, patience: float = PATIENCE
+    ) -> None:
         self._connect = connect
         self._rng = rng
+        self._patience = patience
         self._ids = Ids()
         self._start()
 
@@ -67,18 +84,32 @@ class Client:
         self._opened: asyncio.Task[None] | None = None
         self._plain: Outbox | None = None
         self._keyed: Outbox | None = None
+        self._home: Home | None = None
 
     # -- single submits -------------------------------------------------------------------------
 
-    def submit(self, call: Call) -> Accepted:
-        """Store one task and answer after its commit."""
+    def submit(self, call: Call, connection: Any = None) -> Accepted:
+        """Store one task and answer after its commit; with a `connection` in its transaction."""
         task = self._task(call)
+        if connection is not None:
+            return self.inside(connection).submit([task])[0]
         return self._outbox(task).put(task).result()
 
-    async def asubmit(self, call: Call) -> Accepted:
-        """Store one task and answer after its commit."""
+    async def asubmit(self, call: Call, connection: Any = None) -> Accepted:
+        """Store one task and answer after its commit; with a `connection` in its transaction."""
         task = self._task(call)
+        if connection is not None:
+            return (await self.inside(connection).asubmit([task]))[0]
         return await self._outbox(task).aput(task)
+
+    def inside(self, connection: Any) -> Inside:
+        """Return what is done in the transaction of a caller's own connection."""
+        if self._home is None:
+            # Where the backend is a server it knows of the store, and this process does not.
+            store = getattr(self.backend, "store", None)
+            dialect = None if store is None else store.traits.dialect
+            self._home = Home(self.backend.clock, dialect, getattr(store, "path", None))
+        return Inside(connection, self._home)
 
     def _task(self, call: Call) -> NewTask:
         now = self.backend.clock.now()
@@ -96,10 +127,14 @@ class Client:
         return self._plain if task.key is None else self._keyed
 
     async def _submit(self, tasks: Sequence[NewTask]) -> list[Accepted]:
-        backend = await self.opened()
         # The ids are ours, so a repeat after an unknown outcome finds the first (R1.2, F5).
+        return await self.patiently(lambda backend: backend.submit(tasks))
+
+    async def patiently(self, call: Callable[[Backend], Awaitable[T]]) -> T:
+        """Carry out what may be repeated, waiting for a store that is away (R3.7)."""
+        backend = await self.opened()
         return await through_outage(
-            lambda: backend.submit(tasks), backend.clock, self._rng, patience=PATIENCE
+            lambda: call(backend), backend.clock, self._rng, patience=self._patience
         )
 
     async def opened(self) -> Backend:
@@ -111,16 +146,36 @@ class Client:
 
     async def _open(self) -> None:
         backend = self.backend
-        await through_outage(backend.open, backend.clock, self._rng, patience=PATIENCE)
+        await through_outage(backend.open, backend.clock, self._rng, patience=self._patience)
+
+    def wake(self) -> None:
+        """Tell sleeping workers to look; does not wait for that, and it may be lost."""
+        if self.portal.forked:
+            self._start()
+        store = getattr(self.backend, "store", None)
+        # Who works on a file sees that it has changed, whoever changed it.
+        if store is None or not store.traits.embedded:
+            self.portal.start(self._wake)
+
+    async def _wake(self) -> None:
+        with suppress(RotaError):
+            backend = await self.opened()
+            await backend.wake()
 
     # -- many -----------------------------------------------------------------------------------
 
-    def submit_each(self, calls: Iterable[Call]) -> Iterator[list[Accepted]]:
+    def submit_each(
+        self, calls: Iterable[Call], connection: Any = None
+    ) -> Iterator[list[Accepted]]:
         """Store the calls batch by batch while they are produced; yield each batch's answers.
 
-        Batches are built while others are committed; no more than three are in memory.
+        Batches are built while others are committed; no more than three are in memory. With a
+        `connection` it is the caller who commits.
         """
         source = iter(calls)
+        if connection is not None:
+            yield from self._each_inside(source, self.inside(connection))
+            return
         under_way: deque[Future[list[Accepted]]] = deque()
         stored = 0
         while True:
@@ -136,10 +191,14 @@ class Client:
             under_way.append(self._send(batch))
 
     async def asubmit_each(
-        self, calls: Iterable[Call] | AsyncIterable[Call]
+        self, calls: Iterable[Call] | AsyncIterable[Call], connection: Any = None
     ) -> AsyncIterator[list[Accepted]]:
         """Do what `submit_each` does without blocking the caller's loop."""
         source = aiter(calls) if isinstance(calls, AsyncIterable) else iter(calls)
+        if connection is not None:
+            async for answers in self._aeach_inside(source, self.inside(connection)):
+                yield answers
+            return
         under_way: deque[asyncio.Future[list[Accepted]]] = deque()
         stored = 0
         while True:
@@ -155,6 +214,34 @@ class Client:
             if not batch:
                 return
             under_way.append(asyncio.wrap_future(self._send(batch)))
+
+    def _each_inside(self, source: Iterator[Call], inside: Inside) -> Iterator[list[Accepted]]:
+        stored = 0
+        while True:
+            batch, refused = self._batch(source)
+            if refused is not None:
+                raise BatchRefused(stored + len(batch), stored, refused)
+            if not batch:
+                return
+            answers = inside.submit(batch)
+            stored += len(answers)
+            yield answers
+
+    async def _aeach_inside(
+        self, source: Iterator[Call] | AsyncIterator[Call], inside: Inside
+    ) -> AsyncIterator[list[Accepted]]:
+        stored = 0
+        while True:
+            batch, refused = (
+                self._batch(source) if isinstance(source, Iterator) else await self._abatch(source)
+            )
+            if refused is not None:
+                raise BatchRefused(stored + len(batch), stored, refused)
+            if not batch:
+                return
+            answers = await inside.asubmit(batch)
+            stored += len(answers)
+            yield answers
 
     def _send(self, batch: list[NewTask]) -> Future[list[Accepted]]:
         return self.portal.start(lambda: self._submit(batch))

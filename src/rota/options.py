@@ -17,7 +17,8 @@ from rota.times import Duration, Instant, duration, moment
 class TaskOptions(TypedDict, total=False):
     """What `using(…)` takes.
 
-    `run_at` and `delay` exclude each other, and so do `expires_at` and `expires_in`.
+    `run_at` and `delay` exclude each other, and so do `expires_at` and `expires_in`. `connection`
+    is one of the caller's own: what is submitted belongs to its transaction (R1.3).
     """
 
     queue: str
@@ -33,6 +34,7 @@ class TaskOptions(TypedDict, total=False):
     expires_in: Duration
     tags: list[str] | tuple[str, ...]
     headers: Mapping[str, str]
+    connection: Any
 
 
 class Options(Struct, frozen=True):
@@ -93,7 +95,8 @@ def _text(value: object, field: str, most: int) -> str:
     return value
 
 
-def _key(value: object, field: str) -> str:
+def check_key(value: object, field: str) -> str:
+    """Return a key: text that is not too long."""
     return _text(value, field, config.KEY_CHARS)
 
 
@@ -132,6 +135,10 @@ def _headers(value: object, field: str) -> str | None:
     return encode(dict(value), field, most=config.HEADERS_BYTES) if value else None
 
 
+def _misplaced(_value: object, field: str) -> None:
+    raise InvalidTask(field, "belongs to what stores a call; give it to submit or submit_many")
+
+
 _CHECKS: dict[str, Any] = {
     "queue": check_name,
     "tenant": check_tenant,
@@ -140,12 +147,13 @@ _CHECKS: dict[str, Any] = {
     "delay": duration,
     "timeout": _timeout,
     "retry": _retry,
-    "key": _key,
+    "key": check_key,
     "key_window": positive,
     "expires_at": moment,
     "expires_in": positive,
     "tags": _tags,
     "headers": _headers,
+    "connection": _misplaced,
 }
 
 

@@ -67,7 +67,12 @@ class Portal:
         """Run a coroutine on the loop and wait for it, from any other thread."""
         if threading.current_thread() is self._thread:
             raise RuntimeError("a blocking call on Rota's own event loop would wait for itself")
-        return self.start(work).result()
+        future = self.start(work)
+        try:
+            return future.result()
+        finally:
+            # Whoever waits may be interrupted; nothing shall go on waiting in their name.
+            future.cancel()
 
     async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine on the loop and await it from another loop."""

@@ -41,11 +41,13 @@ class TaskKind(Generic[P, R]):
         handler: Callable[..., R],
         client: Client,
         options: Options = DEFAULTS,
+        connection: Any = None,
     ) -> None:
         self.kind = kind
         self.handler = handler
         self._client = client
         self._options = options
+        self._connection = connection
         self.__doc__ = handler.__doc__
 
     @property
@@ -64,12 +66,19 @@ class TaskKind(Generic[P, R]):
         """Return the same kind with options for what is submitted through it.
 
         `InvalidTask` names an option that is wrong; see `rota.options.TaskOptions` for them all.
+        With `connection` tasks are submitted in the transaction of that connection: they exist
+        when it commits, and never if it does not (R1.3).
         """
+        connection = options.pop("connection", self._connection)
         checked = check_options(options, self._options)
-        return TaskKind(self.kind, self.handler, self._client, checked)
+        return TaskKind(self.kind, self.handler, self._client, checked, connection)
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call:
         """Return a checked call that has not been stored yet, for `submit_many`."""
+        self._no_connection("bind")
+        return self._call(*args, **kwargs)
+
+    def _call(self, *args: P.args, **kwargs: P.kwargs) -> Call:
         return Call(self.kind, self.kind.arguments.encode(args, kwargs), self._options)
 
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Accepted:
@@ -77,11 +86,20 @@ class TaskKind(Generic[P, R]):
 
         `InvalidTask` if it was refused, `StoreUnavailable` if the store stayed away.
         """
-        return self._client.submit(self.bind(*args, **kwargs))
+        return self._client.submit(self._call(*args, **kwargs), self._connection)
 
     async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> Accepted:
         """Store one task and return when it is durable (R1.2), without blocking the event loop."""
-        return await self._client.asubmit(self.bind(*args, **kwargs))
+        return await self._client.asubmit(self._call(*args, **kwargs), self._connection)
+
+    def _no_connection(self, verb: str) -> None:
+        # A call does not carry it, and a task that is silently stored outside of the transaction
+        # is the one thing that must not happen.
+        if self._connection is not None:
+            raise ConfigurationError(
+                f"{verb} makes calls that carry no connection; give it to what stores them: "
+                "app.submit_many(…, connection=…)"
+            )
 
     def split(
         self, items: Iterable[Any], *, into: str | None = None, size: int = CHUNK, **common: Any
@@ -99,6 +117,7 @@ class TaskKind(Generic[P, R]):
         >>> [call.payload for call in send.split(range(3), size=2, exam="2026")]
         ['{"students":[0,1],"exam":"2026"}', '{"students":[2],"exam":"2026"}']
         """
+        self._no_connection("split")
         if size < 1:
             raise ConfigurationError(f"split: size must be at least 1, not {size}")
         return self._split(iter(items), into or self._open_name(common), size, common)

@@ -1,0 +1,1 @@
+"""What is done on a caller's own connection."""
