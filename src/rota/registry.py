@@ -4,13 +4,18 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from rota.arguments import Arguments
 from rota.config import NAME_PATTERN, PRIORITY_DEFAULT
 from rota.errors import ConfigurationError, InvalidTask, UnknownKind
+from rota.hooks import Hooks
 from rota.model import Micros
 from rota.policy.retry import Backoff
+from rota.rules import Rules, Verdicts
+
+Executor = Literal["async", "thread", "process"]
+"""Where a handler runs: on the worker's event loop, in a thread, in a process of a pool (R8.2)."""
 
 _NAME = re.compile(NAME_PATTERN)
 
@@ -27,7 +32,11 @@ def check_name(value: object, field: str) -> str:
 
 
 class Kind:
-    """A registered kind: its handler, and the defaults of its tasks."""
+    """A registered kind: its handler, how that is run, and the defaults of its tasks.
+
+    `cancellable` says whether a request to stop cancels an async handler, or is only there for it
+    to see (R5.2). With `keep` False its completed tasks leave no row (R9.5).
+    """
 
     def __init__(
         self,
@@ -38,22 +47,42 @@ class Kind:
         priority: int = PRIORITY_DEFAULT,
         timeout: Micros | None = None,
         retry: Backoff | None = None,
+        executor: Executor | None = None,
+        soft_timeout: Micros | None = None,
+        cancellable: bool = True,
+        retry_on: Rules = (),
+        fail_on: Rules = (),
+        keep: bool = True,
     ) -> None:
         self.name = check_name(name, "name")
         self.handler = handler
         self.queue = queue
         self.priority = priority
         self.timeout = timeout
+        self.soft_timeout = soft_timeout
         self.retry = retry or Backoff()
+        self.verdicts = Verdicts(retry_on, fail_on)
+        self.cancellable = cancellable
+        self.keep = keep
         self.arguments = Arguments(name, handler)
         self.is_async = inspect.iscoroutinefunction(handler)
+        self.executor: Executor = executor or ("async" if self.is_async else "thread")
+        self.hooks = Hooks()
+        if self.is_async != (self.executor == "async"):
+            raise ConfigurationError(
+                f"task {name}: an async function runs on the event loop, a plain one in a thread "
+                f"or a process, so executor={self.executor!r} does not fit"
+            )
+        # Most kinds need nothing around their handler; the worker has a short way for them.
+        self.direct = self.is_async and soft_timeout is None and not self.arguments.resources
 
 
 class Registry:
-    """The kinds of one app, by name."""
+    """The kinds of one app, by name, and the hooks that are called around their runs."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, Kind] = {}
+        self.hooks = Hooks()
 
     def add(self, kind: Kind) -> None:
         """Register a kind; `ConfigurationError` if the name is taken by another handler."""
@@ -62,6 +91,7 @@ class Registry:
                 f"task {kind.name} is registered twice; give one of them name='…'"
             )
         self._kinds[kind.name] = kind
+        kind.hooks = self.hooks
 
     def __getitem__(self, name: str) -> Kind:
         try:

@@ -1,5 +1,7 @@
 """A backend and a heartbeat's line that do as a test tells them."""
 
+import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 from rota.backend import Report
 from rota.clock import ManualClock
 from rota.errors import StoreError
-from rota.model import Claimed, Micros
+from rota.model import Beat, CancelRequest, Claimed, Micros, Note
 
 
 class FakeBackend:
@@ -21,11 +23,17 @@ class FakeBackend:
         self.batches: list[int] = []
         self.wants: list[int] = []
         self.avoided: tuple[str, ...] = ()
+        self.avoids: list[tuple[str, ...]] = []
         self.claim_faults: deque[StoreError] = deque()
         self.finish_faults: deque[StoreError] = deque()
         self.refuse: Callable[[Report], bool] = lambda report: False
         self.unstorable: Callable[[Report], bool] = lambda report: False
         self.takes_before_fault = False
+        self.notes: list[Note] = []
+        self.note_batches: list[int] = []
+        self.noted = asyncio.Event()
+        self.note_faults: deque[StoreError] = deque()
+        self.refuse_note: Callable[[Note], bool] = lambda note: False
 
     async def claim(
         self, session_id: str, queues: Sequence[str], slots: int, avoid: Sequence[str]
@@ -33,6 +41,7 @@ class FakeBackend:
         """Hand out, or fail before or after that."""
         self.wants.append(slots)
         self.avoided = tuple(avoid)
+        self.avoids.append(self.avoided)
         if self.claim_faults and not self.takes_before_fault:
             raise self.claim_faults.popleft()
         got = [self.ready.popleft() for _ in range(min(slots, len(self.ready)))]
@@ -56,6 +65,15 @@ class FakeBackend:
         self.reports += reports
         return [not self.refuse(report) for report in reports]
 
+    async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
+        """Keep the notes, refuse some, or fail."""
+        if self.note_faults:
+            raise self.note_faults.popleft()
+        self.note_batches.append(len(notes))
+        self.notes += notes
+        self.noted.set()
+        return [not self.refuse_note(note) for note in notes]
+
 
 class FakePulse:
     """A heartbeat's line: alive unless told otherwise."""
@@ -63,18 +81,21 @@ class FakePulse:
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self.alive = True
+        self.cancels: tuple[CancelRequest, ...] = ()
         self.fault: StoreError | None = None
         self.takes = 0.0
         self.beats: list[Micros] = []
+        self.beat_came = threading.Event()
         self.closed = False
 
-    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> bool:
-        """Renew, after as long as the test says."""
+    def beat(self, session_id: str, now: Micros, lease_until: Micros) -> Beat:
+        """Renew, after as long as the test says, and tell what is to be cancelled."""
         self._clock.advance(self.takes)
         if self.fault:
             raise self.fault
         self.beats.append(lease_until)
-        return self.alive
+        self.beat_came.set()
+        return Beat(self.alive, self.cancels)
 
     def clock(self) -> Micros:
         """Return the time."""

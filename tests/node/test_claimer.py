@@ -222,3 +222,56 @@ async def test_news_ends_the_wait_of_an_idle_worker() -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Pooled(Claiming):
+    """A claimer of two kinds, one of which runs in processes that the test frees."""
+
+    def __init__(self, places: int) -> None:
+        super().__init__(endless)
+        self.claimer._pooled = ("heavy",)
+        self.places = places
+        self.slots.__class__ = type("WithPlaces", (Slots,), {"places": property(self._places)})
+
+    def _places(self, _: Slots) -> int:
+        return self.places
+
+
+async def test_no_more_is_claimed_for_processes_than_there_are() -> None:
+    """Cases B139, B143: the others' kinds are claimed beside that, as far as there are slots."""
+    it = Pooled(places=2)
+    it.backend.ready.extend(claimed(n) for n in range(4))
+
+    await it.until(lambda: len(it.backend.wants) >= 2)
+
+    assert it.backend.wants[:2] == [2, 8]
+    assert it.backend.avoids[:2] == [(), ("heavy",)]
+
+
+async def test_without_a_free_process_only_other_kinds_are_claimed() -> None:
+    it = Pooled(places=0)
+
+    await it.until(lambda: bool(it.backend.wants))
+
+    assert it.backend.avoided == ("heavy",)
+
+
+async def test_a_process_that_becomes_free_is_news() -> None:
+    """What was passed over for the lack of a process may be taken now."""
+    it = Pooled(places=0)
+    tasks = [asyncio.create_task(it.claimer.run()), asyncio.create_task(it.reporter.run())]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    looks = len(it.backend.wants)
+
+    it.places = 1
+    it.claimer.freed()
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    assert looks == 1
+    assert it.backend.wants[looks:] == [1]
+    assert it.backend.avoided == ()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

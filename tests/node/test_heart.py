@@ -1,5 +1,6 @@
 """The lease is trusted no longer than it was surely renewed (R3.1, R3.4)."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from rota.clock import ManualClock, new_rng
 from rota.config import SECOND
 from rota.errors import StoreUnavailable
+from rota.model import CancelRequest
+from rota.node import heart
 from rota.node.heart import Heart
 from tests.node.fakes import FakePulse
 
@@ -20,6 +23,7 @@ class Beating:
         self.clock = ManualClock()
         self.pulse = FakePulse(self.clock)
         self.lost = 0
+        self.asked: list[CancelRequest] = []
         self.heart = Heart(
             self.pulse,
             "session",
@@ -27,6 +31,7 @@ class Beating:
             clock=self.clock,
             rng=new_rng(1),
             on_lost=self._count,
+            on_cancels=self.asked.extend,
         )
 
     def _count(self) -> None:
@@ -128,3 +133,32 @@ def test_a_heart_that_stops_beating_says_so(fault: Any) -> None:
     assert it.lost == 1
     assert not it.heart.trusted
     assert it.pulse.closed
+
+
+def test_what_is_to_be_cancelled_is_told_at_each_beat() -> None:
+    """R5.2."""
+    it = Beating()
+    it.pulse.cancels = (CancelRequest("task-1", 3, 17),)
+
+    it.heart.beat()
+    it.heart.beat()
+
+    assert it.asked == [CancelRequest("task-1", 3, 17)] * 2
+
+
+def test_a_nudge_makes_it_beat_but_not_more_than_once_in_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R5.2: a request is heard of soon, and no storm of hints becomes one of beats."""
+    monkeypatch.setattr(heart, "SOONEST", 0.05)
+    it = Beating()
+    it.heart.start()
+    began = time.monotonic()  # noqa: TID251 - the heart's thread waits for real
+    for count in range(1, 4):
+        while len(it.pulse.beats) < count:
+            it.heart.nudge()
+            it.pulse.beat_came.wait(0.01)
+    seconds = time.monotonic() - began  # noqa: TID251
+    it.heart.stop()
+
+    assert seconds >= 3 * 0.05

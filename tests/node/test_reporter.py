@@ -7,7 +7,9 @@ import pytest
 from rota.backend import Report
 from rota.clock import new_rng
 from rota.errors import StoreUnavailable
+from rota.model import Note
 from rota.node.counts import Counts
+from rota.node.notebook import Notebook
 from rota.node.reporter import BATCH, Reporter
 from rota.policy.lifecycle import Completed
 from rota.policy.retry import Backoff
@@ -133,3 +135,73 @@ async def test_flushed_waits_for_the_last_answer() -> None:
     await flushed
 
     assert not early
+
+
+async def test_what_a_run_noted_is_written_before_its_ending() -> None:
+    """R3.5: a task that is tried again finds its last checkpoint."""
+    it = Reporting()
+    notebook = Notebook(
+        it.backend,  # type: ignore[arg-type]
+        "session",
+        new_rng(1),
+        refused=lambda _hand_out, _told: None,
+    )
+    order: list[str] = []
+
+    def note_it(what: str) -> bool:
+        order.append(what)
+        return False
+
+    it.backend.refuse_note = lambda note: note_it("note")
+    it.backend.refuse = lambda report: note_it("ending")
+    it.reporter = Reporter(
+        it.backend,  # type: ignore[arg-type]
+        "session",
+        it.counts,
+        new_rng(1),
+        sent=lambda: None,
+        notebook=notebook,
+    )
+    notebook.write(Note("task-1", 1, checkpoint="1"))
+    it.backend.note_faults.append(StoreUnavailable("away"))
+    it.add(1)
+
+    await it.step()
+
+    assert order == ["note", "ending"]
+
+
+async def test_a_task_that_was_completed_by_its_handler_is_reported_by_itself() -> None:
+    """R3.5: a refusal says that its own transaction was committed; no other report waits for it."""
+    it = Reporting()
+    it.backend.refuse = lambda report: report.task.id == "task-2"
+    it.add(1)
+    it.reporter.add_alone(Report(claimed(2), DONE, Backoff()))
+    known = it.reporter.hand_outs()
+
+    await it.step()
+    await it.reporter.flushed()
+
+    assert known == {("task-1", 1), ("task-2", 1)}
+    assert sorted(it.backend.batches) == [1, 1]
+    assert (it.counts.reported, it.counts.refused, it.reporter.pending) == (2, 0, 0)
+
+
+async def test_what_the_store_took_is_told() -> None:
+    """R4.4: a hook hears of a dead letter only when it is one."""
+    it = Reporting()
+    told: list[str] = []
+    it.backend.refuse = lambda report: report.task.id == "task-2"
+    it.reporter = Reporter(
+        it.backend,  # type: ignore[arg-type]
+        "session",
+        it.counts,
+        new_rng(1),
+        sent=lambda: None,
+        applied=lambda report: told.append(report.task.id),
+    )
+    it.add(1, 2, 3)
+
+    await it.step()
+
+    assert told == ["task-1", "task-3"]

@@ -3,17 +3,12 @@
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from rota import Cancel, Context, Fail, Retry, Snooze
-from rota.backend import Report
-from rota.clock import ManualClock
 from rota.config import SECOND
-from rota.model import Claimed
-from rota.node.slots import Slots
 from rota.policy.lifecycle import (
     Cancelled,
     Completed,
@@ -23,46 +18,8 @@ from rota.policy.lifecycle import (
     Snoozed,
     TimedOut,
 )
-from rota.registry import Kind, Registry
 from tests.node.fakes import claimed, endings
-
-
-class Running:
-    """Slots with handlers of the test's own."""
-
-    def __init__(self, concurrency: int = 10) -> None:
-        self.clock = ManualClock()
-        self.registry = Registry()
-        self.reports: list[Report] = []
-        self.slots = Slots(
-            self.registry,
-            concurrency,
-            self.clock,
-            report=self.reports.append,
-            freed=lambda: None,
-        )
-
-    def handles(self, handler: Callable[..., Any], kind: str = "work") -> None:
-        """Register a handler."""
-        self.registry.add(Kind(kind, handler))
-
-    async def run(self, *tasks: Claimed) -> list[Report]:
-        """Run tasks to their ends."""
-        self.slots.offer(tasks)
-        while self.slots.buffered:
-            await self.slots.idle()
-            await asyncio.sleep(0)
-        await self.slots.idle()
-        return self.reports
-
-
-def raising(error: BaseException) -> Callable[..., Any]:
-    """A handler that raises."""
-
-    async def handler(n: int) -> None:
-        raise error
-
-    return handler
+from tests.node.running import Running, raising
 
 
 class TwoArguments(Exception):

@@ -38,7 +38,8 @@ class Claimer:
     """Keeps the slots busy and holds little more than they can run (cases B139, B142, B143).
 
     The buffer is measured: it covers what the handlers finish while one claim is under way, so
-    slow handlers have none and fast ones never wait.
+    slow handlers have none and fast ones never wait. Of the kinds in `pooled`, which run in
+    processes, no more are claimed than there are processes for.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Claimer:
         reporter: Reporter,
         counts: Counts,
         rng: Rng,
+        pooled: tuple[str, ...] = (),
     ) -> None:
         self._backend = backend
         self._clock = backend.clock
@@ -60,10 +62,12 @@ class Claimer:
         self._reporter = reporter
         self._counts = counts
         self._rng = rng
+        self._pooled = pooled
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._stopping = False
         self._unsure = False
+        self._passed_over = False
         self._look_again_at = math.inf
         self._outages = 0
         self._rate = 0.0
@@ -78,6 +82,8 @@ class Claimer:
     def freed(self) -> None:
         """Take note that there may be room."""
         self._room.set()
+        if self._passed_over and self._slots.places:
+            self._news.set()  # what was left for the lack of a process may be taken now
 
     def stop(self) -> None:
         """Claim nothing more; a claim that is under way is still taken in."""
@@ -89,6 +95,7 @@ class Claimer:
         """Claim until stopped."""
         while not self._stopping:
             self._slots.fill()
+            self._slots.release_waiting(STALE)
             self._room.clear()
             want = self._want()
             if want < 1:
@@ -134,10 +141,29 @@ class Claimer:
             if not self._unsure:
                 self._look_again_at = math.inf
         avoid = tuple(self._slots.unknown)
-        return await self._backend.claim(self._session_id, self._queues, want, avoid)
+        if not self._pooled:
+            return await self._backend.claim(self._session_id, self._queues, want, avoid)
+        return await self._claim_beside_pool(want, avoid)
+
+    async def _claim_beside_pool(self, want: int, avoid: tuple[str, ...]) -> Sequence[Claimed]:
+        """Claim what there are processes for, whatever its kind, and then only other kinds."""
+        tasks: list[Claimed] = []
+        self._passed_over = True
+        places = min(self._slots.places, want)
+        if places:
+            tasks += await self._backend.claim(self._session_id, self._queues, places, avoid)
+            if len(tasks) < places:
+                self._passed_over = False  # there are no more, of whatever kind
+                return tasks
+        if want > places:
+            others = (*avoid, *self._pooled)
+            tasks += await self._backend.claim(
+                self._session_id, self._queues, want - places, others
+            )
+        return tasks
 
     def _want(self) -> int:
-        if self._reporter.pending > PENDING_MOST:
+        if self._reporter.pending > PENDING_MOST or self._slots.full:
             return 0
         free, waiting = self._slots.free, self._slots.buffered
         most = min(int(self._rate * self._seconds * COVER), BUFFER_MOST)

@@ -1,4 +1,4 @@
-"""The duties that keep the store in order: staging, reaping, pruning; safe in any number (R8.3)."""
+"""The duties that keep the store in order, safe in any number: stage, reap, sweep, prune."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,14 @@ from rota.model import Micros
 STAGE_POLL = 1.0
 """The stager looks this often even if it was told of nothing; a hint may have been lost."""
 PRUNE_EVERY = 60.0
+SWEEP_EVERY = 2.0
+"""A task whose worker does not end it at the deadline of a request loses it so much later."""
+SWEEP_FULL = 1_000
+"""A step that swept so many has left some."""
 
 
 class Duties:
-    """The steps of the duties against one backend; each returns the seconds until it is due.
+    """The steps of the duties against one backend; each returns the seconds until it is due (R8.3).
 
     `staged` is called when tasks became ready, so that this worker need not wait for the hint.
     """
@@ -40,6 +44,11 @@ class Duties:
         """Take back what lost workers held."""
         await self._backend.reap()
         return self._about(self._reap_every)
+
+    async def sweep(self) -> float:
+        """Cancel what has expired, or was to stop and did not (R5.2)."""
+        swept = await self._backend.sweep()
+        return 0.1 if swept >= SWEEP_FULL else self._about(SWEEP_EVERY)
 
     async def prune(self) -> float:
         """Drop old history, a batch at a time; due again at once while there is more."""

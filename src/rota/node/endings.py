@@ -3,15 +3,38 @@
 import asyncio
 import concurrent.futures
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from rota.backend import Report
 from rota.clock import Micros
 from rota.config import ERROR_TEXT_CHARS, RESULT_BYTES, TRACEBACK_CHARS
-from rota.errors import Cancel, Fail, HandlerError, InvalidTask, Retry, Snooze
-from rota.model import AttemptError, Claimed
+from rota.context import SoftTimeout
+from rota.errors import (
+    Cancel,
+    CancelRequested,
+    ConfigurationError,
+    Fail,
+    HandlerError,
+    InvalidTask,
+    ProcessDied,
+    Retry,
+    Snooze,
+)
+from rota.model import AttemptError, Claimed, State
 from rota.payload import clean, encode
-from rota.policy.lifecycle import Cancelled, Completed, Ending, Failed, Snoozed, TimedOut
+from rota.policy.lifecycle import (
+    Cancelled,
+    Completed,
+    Ending,
+    Failed,
+    Snoozed,
+    TimedOut,
+    decide,
+)
+from rota.policy.retry import Backoff
+from rota.rules import Verdicts, retry_after
 from rota.times import duration, moment
 
 _NOT_THE_HANDLERS = tuple(
@@ -19,6 +42,7 @@ _NOT_THE_HANDLERS = tuple(
 )
 
 _NOTHING = Completed()
+_ALL_ARE_RETRIED = Verdicts()
 
 
 def of_result(result: Any) -> Completed:
@@ -31,8 +55,17 @@ def of_result(result: Any) -> Completed:
         raise HandlerError(f"the handler's {error}; return JSON values or None") from None
 
 
-def of_exception(error: BaseException, task: Claimed, session_id: str, now: Micros) -> Ending:
-    """Return how a handler that raised ends (R4.2)."""
+def of_exception(
+    error: BaseException,
+    task: Claimed,
+    session_id: str,
+    now: Micros,
+    verdicts: Verdicts = _ALL_ARE_RETRIED,
+) -> Ending:
+    """Return how a handler that raised ends (R4.2).
+
+    What it says itself (`Retry`, `Snooze`, `Fail`, `Cancel`) goes before the rules of its kind.
+    """
     try:
         match error:
             case Snooze():
@@ -42,11 +75,18 @@ def of_exception(error: BaseException, task: Claimed, session_id: str, now: Micr
             case Retry():
                 after = None if error.after is None else duration(error.after, "Retry.after")
                 return Failed(describe(error, task, session_id, now), after=after)
+            case CancelRequested():
+                return Cancelled(clean(str(error), ERROR_TEXT_CHARS))
             case Fail() | HandlerError():
                 return Failed(describe(error, task, session_id, now), permanent=True)
+            case ProcessDied() | SoftTimeout():
+                return Failed(describe(error, task, session_id, now))
     except InvalidTask as wrong:
         return Failed(describe(wrong, task, session_id, now))
-    return Failed(describe(error, task, session_id, now))
+    told = describe(error, task, session_id, now)
+    if verdicts.permanent(error):
+        return Failed(told, permanent=True)
+    return Failed(told, after=retry_after(error, now))
 
 
 def unreadable(error: InvalidTask, task: Claimed, session_id: str, now: Micros) -> Failed:
@@ -63,6 +103,19 @@ def timed_out(task: Claimed, session_id: str, now: Micros) -> TimedOut:
             at=now, attempt=task.attempt, type="TimedOut", message=message, session=session_id
         )
     )
+
+
+def last_error(report: Report) -> AttemptError | None:
+    """Return the error of a report that makes a dead letter, or None of any other (R4.4)."""
+    ending = report.ending
+    if not isinstance(ending, Failed | TimedOut):
+        return None
+    policy = report.backoff
+    if report.task.retry is not None:
+        with suppress(ConfigurationError):
+            policy = Backoff.from_json(report.task.retry)
+    move = decide(report.task, ending, policy, now=0, chance=0.0)
+    return ending.error if move.to is State.FAILED else None
 
 
 def describe(error: BaseException, task: Claimed, session_id: str, now: Micros) -> AttemptError:

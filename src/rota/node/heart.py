@@ -2,16 +2,19 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rota.clock import Clock, Rng
 from rota.config import LEASE_MARGIN_SHARE, SECOND
 from rota.errors import StoreError
-from rota.model import Micros
+from rota.model import CancelRequest, Micros
 from rota.outage import pause
 from rota.store.base import Pulse
 
 log = logging.getLogger("rota.worker")
+
+SOONEST = 1.0
+"""However much happens, so many seconds lie between two beats."""
 
 
 class Heart:
@@ -19,8 +22,9 @@ class Heart:
 
     A beat may hang for longer than the lease holds; whoever runs handlers watches `trusted_for`.
     `on_lost` is called once, from that thread, when the session is over or the lease could not be
-    renewed in time. Trust in the lease counts from when the renewal was sent, on the monotonic
-    clock (R3.4, case B163).
+    renewed in time; `on_cancels` with the tasks that are asked to stop, at each beat again (R5.2).
+    Trust in the lease counts from when the renewal was sent, on the monotonic clock (R3.4, case
+    B163).
     """
 
     def __init__(
@@ -32,6 +36,7 @@ class Heart:
         clock: Clock,
         rng: Rng,
         on_lost: Callable[[], None],
+        on_cancels: Callable[[Sequence[CancelRequest]], None] = lambda _: None,
     ) -> None:
         self._pulse = pulse
         self._session_id = session_id
@@ -39,10 +44,12 @@ class Heart:
         self._clock = clock
         self._rng = rng
         self._on_lost = on_lost
+        self._on_cancels = on_cancels
         self._length = lease / SECOND
         self._trusted_until = clock.monotonic() + self._length * (1 - LEASE_MARGIN_SHARE)
         self._tries = 0
         self._over = threading.Event()
+        self._sign = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rota-heart", daemon=True)
 
     def start(self) -> None:
@@ -52,8 +59,13 @@ class Heart:
     def stop(self) -> None:
         """Stop beating and let go of the connection; waits for a beat that is under way."""
         self._over.set()
+        self._sign.set()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
+
+    def nudge(self) -> None:
+        """Beat soon, for a task may be asked to stop; never more than once a second."""
+        self._sign.set()
 
     @property
     def trusted(self) -> bool:
@@ -71,15 +83,17 @@ class Heart:
         sent = self._clock.monotonic()
         try:
             now = self._clock.now()
-            alive = self._pulse.beat(self._session_id, now, now + self._lease)
+            answer = self._pulse.beat(self._session_id, now, now + self._lease)
             self._clock.observe(self._pulse.clock(), self._clock.monotonic())
         except StoreError as error:
             return self._after_failure(error)
         self._tries = 0
-        if not alive:
+        if not answer.alive:
             log.warning("session %s is over; its tasks run elsewhere", self._session_id)
             return None
         self._trusted_until = sent + self._length * (1 - LEASE_MARGIN_SHARE)
+        if answer.cancels:
+            self._on_cancels(answer.cancels)
         return self._length / 3
 
     def _after_failure(self, error: StoreError) -> float | None:
@@ -93,7 +107,7 @@ class Heart:
     def _run(self) -> None:
         wait: float | None = self._length / 3
         try:
-            while wait is not None and not self._over.wait(wait):
+            while wait is not None and not self._is_over_after(wait):
                 wait = self.beat()
             if wait is None:
                 self._over.set()
@@ -105,3 +119,13 @@ class Heart:
             self._on_lost()
         finally:
             self._pulse.close()
+
+    def _is_over_after(self, seconds: float) -> bool:
+        """Wait for so long, or until nudged, but not shorter than `SOONEST`."""
+        least = min(seconds, SOONEST)
+        over = self._over.wait(least)
+        if not over and least < seconds:
+            self._sign.wait(seconds - least)
+            over = self._over.is_set()
+        self._sign.clear()
+        return over

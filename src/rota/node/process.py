@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from typing import NoReturn
 
 from rota.backend import Backend
 from rota.clock import Rng
@@ -34,7 +35,7 @@ def run_here(
     The first SIGTERM or SIGINT drains, the second hands back at once (R3.6).
     """
 
-    async def main() -> None:
+    async def main() -> int:
         worker = Worker(registry, connect(), settings, rng=rng, version=version)
         _watch_signals(worker)
         log.info(
@@ -46,19 +47,27 @@ def run_here(
         await worker.run()
         counts = worker.counts
         log.info("stopped; %d results reported, %d refused", counts.reported, counts.refused)
+        return worker.stuck
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(main())
+        if runner.run(main()):
+            # Handlers that nothing ends would hold up the closing of the event loop for ever.
+            _at_once(0)
     return 0
 
 
 def leave(code: int) -> None:
     """End this process although handlers may still run in threads: their tasks are handed back."""
+    if any(thread.name.startswith("rota-handler") for thread in threading.enumerate()):
+        _at_once(code)
+    logging.shutdown()
+
+
+def _at_once(code: int) -> NoReturn:
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
-    if any(thread.name.startswith("rota-handler") for thread in threading.enumerate()):
-        os._exit(code)
+    os._exit(code)
 
 
 def _watch_signals(worker: Worker) -> None:

@@ -10,6 +10,7 @@ from rota.clock import Rng
 from rota.errors import StoreError
 from rota.model import AttemptError
 from rota.node.counts import Counts
+from rota.node.notebook import Notebook
 from rota.outage import OUTAGES, pause
 from rota.policy.lifecycle import Failed
 
@@ -25,7 +26,8 @@ class Reporter:
     """Gathers endings while a report is under way, so batches grow with the load by themselves.
 
     A report whose outcome is not known is repeated with the same fences; the guard in the store
-    makes that safe (R3.2). What the store refuses because of an old fence is counted.
+    makes that safe (R3.2). What the store refuses because of an old fence is counted. What the
+    runs noted is written before their endings are; `applied` is told what the store took.
     """
 
     def __init__(
@@ -36,13 +38,18 @@ class Reporter:
         rng: Rng,
         *,
         sent: Callable[[], None],
+        notebook: Notebook | None = None,
+        applied: Callable[[Report], None] | None = None,
     ) -> None:
         self._backend = backend
         self._session_id = session_id
         self._counts = counts
         self._rng = rng
         self._sent = sent
+        self._notebook = notebook
+        self._applied = applied
         self._waiting: deque[Report] = deque()
+        self._alone: dict[asyncio.Task[None], Report] = {}
         self._under_way: Sequence[Report] = ()
         self._news = asyncio.Event()
         self._quiet = asyncio.Event()
@@ -54,15 +61,37 @@ class Reporter:
         self._quiet.clear()
         self._news.set()
 
+    def add_alone(self, report: Report) -> None:
+        """Take in the ending of a run that completed its task in a transaction of its own.
+
+        It goes by itself: if that transaction is still open, the store waits for it, and the
+        others shall not. A refusal means that it was committed (R3.5).
+        """
+        self._quiet.clear()
+        task = asyncio.create_task(self._send([report], alone=True))
+        self._alone[task] = report
+        task.add_done_callback(self._sent_alone)
+
+    def _sent_alone(self, task: asyncio.Task[None]) -> None:
+        del self._alone[task]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a report failed", exc_info=error)
+        self._settle()
+
     @property
     def pending(self) -> int:
         """How many endings the store has not confirmed."""
-        return len(self._waiting) + len(self._under_way)
+        return len(self._waiting) + len(self._under_way) + len(self._alone)
 
     def hand_outs(self) -> set[tuple[str, int]]:
         """Return the hand-outs, as (id, fence), whose endings have not been confirmed."""
-        reports = (*self._waiting, *self._under_way)
+        reports = (*self._waiting, *self._under_way, *self._alone.values())
         return {(report.task.id, report.task.fence) for report in reports}
+
+    def close(self) -> None:
+        """Report nothing more."""
+        for task in self._alone:
+            task.cancel()
 
     async def flushed(self) -> None:
         """Wait until everything is confirmed."""
@@ -86,14 +115,19 @@ class Reporter:
         if self._under_way:
             await self._send(self._under_way)
         self._under_way = ()
-        if not self._waiting:
+        self._settle()
+
+    def _settle(self) -> None:
+        if not self.pending:
             self._quiet.set()
         self._sent()
 
-    async def _send(self, reports: Sequence[Report]) -> None:
+    async def _send(self, reports: Sequence[Report], *, alone: bool = False) -> None:
         repeated = 0
         while True:
             try:
+                if self._notebook is not None and self._notebook.pending:
+                    await self._notebook.settle()
                 verdicts = await self._backend.finish(self._session_id, reports)
             except OUTAGES as error:
                 wait = pause(repeated, self._rng)
@@ -107,16 +141,20 @@ class Reporter:
                 await self._separate(reports, error)
                 return
             else:
-                self._count(reports, verdicts, repeated=repeated > 0)
+                if alone:
+                    verdicts = [True]
+                self._count(reports, verdicts, sure=not repeated)
                 return
 
-    def _count(
-        self, reports: Sequence[Report], verdicts: Sequence[bool], *, repeated: bool
-    ) -> None:
+    def _count(self, reports: Sequence[Report], verdicts: Sequence[bool], *, sure: bool) -> None:
         refused = [r for r, applied in zip(reports, verdicts, strict=True) if not applied]
         self._counts.reported += len(reports) - len(refused)
+        if self._applied is not None:
+            for report, applied in zip(reports, verdicts, strict=True):
+                if applied:
+                    self._applied(report)
         # After an unknown outcome a refusal may only mean that the first try had arrived.
-        if refused and not repeated:
+        if refused and sure:
             self._counts.refused += len(refused)
             log.warning(
                 "%d results were refused: the tasks are not held under that fence any more, "
@@ -141,4 +179,4 @@ class Reporter:
             type="ResultRefused",
             message="the store could not keep the handler's result; see the worker's log",
         )
-        await self._send([Report(report.task, Failed(told), report.backoff)])
+        await self._send([Report(report.task, Failed(told), report.backoff, report.keep)])

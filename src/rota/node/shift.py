@@ -2,16 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from rota.backend import Backend
+from rota.backend import Backend, Report
 from rota.clock import Rng
 from rota.config import SECOND
-from rota.model import Session
+from rota.model import CancelRequest, Session
 from rota.node.claimer import Claimer
 from rota.node.counts import Counts
 from rota.node.heart import Heart
+from rota.node.notebook import Notebook
 from rota.node.reporter import Reporter
 from rota.node.settings import WorkerSettings
 from rota.node.slots import Slots
@@ -35,6 +36,8 @@ class Shift:
         slots: Slots,
         counts: Counts,
         rng: Rng,
+        pooled: tuple[str, ...] = (),
+        applied: Callable[[Report], None] | None = None,
     ) -> None:
         self._backend = backend
         self._session = session
@@ -44,7 +47,16 @@ class Shift:
         self._rng = rng
         self._loop = asyncio.get_running_loop()
         self._lost = asyncio.Event()
-        self.reporter = Reporter(backend, session.id, counts, rng, sent=self._sent)
+        self._notebook = Notebook(backend, session.id, rng, refused=slots.refused)
+        self.reporter = Reporter(
+            backend,
+            session.id,
+            counts,
+            rng,
+            sent=self._sent,
+            notebook=self._notebook,
+            applied=applied,
+        )
         self.claimer = Claimer(
             backend,
             session.id,
@@ -53,6 +65,7 @@ class Shift:
             reporter=self.reporter,
             counts=counts,
             rng=rng,
+            pooled=pooled,
         )
         self._heart = Heart(
             backend.pulse(),
@@ -61,6 +74,7 @@ class Shift:
             clock=backend.clock,
             rng=rng,
             on_lost=self._lease_lost,
+            on_cancels=self._asked,
         )
 
     def _sent(self) -> None:
@@ -68,6 +82,14 @@ class Shift:
 
     def _lease_lost(self) -> None:
         self._loop.call_soon_threadsafe(self._lose)
+
+    def _asked(self, requests: Sequence[CancelRequest]) -> None:
+        self._loop.call_soon_threadsafe(self._slots.cancel, requests)
+
+    def nudge(self) -> None:
+        """Ask soon whether something that runs here is to stop (R5.2)."""
+        if self._slots.busy:
+            self._heart.nudge()
 
     def _lose(self) -> None:
         # At once, from the loop's next turn: nothing may run on beyond the lease (R3.4).
@@ -79,6 +101,10 @@ class Shift:
         """Lose the lease when trust in it ends, be it that a renewal hangs without an answer."""
         while left := self._heart.trusted_for:
             await self._backend.clock.sleep(left)
+        if not self._lost.is_set():
+            log.warning(
+                "the lease of session %s is over; its tasks run elsewhere", self._session.id
+            )
         self._lose()
 
     async def run(self, draining: asyncio.Event, stopping: asyncio.Event) -> None:
@@ -91,21 +117,26 @@ class Shift:
             return
         self._counts.sessions += 1
         self._slots.session_id = session.id
+        self._slots.notebook = self._notebook
         self._slots.trusted = lambda: self._heart.trusted
         self._heart.start()
         reporting = asyncio.create_task(self.reporter.run(), name="rota-reporter")
         claiming = asyncio.create_task(self.claimer.run(), name="rota-claimer")
         watching = asyncio.create_task(self._watch_lease(), name="rota-lease")
+        noting = asyncio.create_task(self._notebook.run(), name="rota-notebook")
+        tasks = (claiming, reporting, watching, noting)
         try:
-            await _first(self._lost, draining, also=(reporting, claiming))
+            await _first(self._lost, draining, also=(reporting, claiming, noting))
             self.claimer.stop()
             await _ended(claiming, self._lost)
             if not self._lost.is_set():
                 await self._drain(stopping)
         finally:
-            for task in (claiming, reporting, watching):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(claiming, reporting, watching, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self.reporter.close()
+            self._notebook.close()
             await self._close()
 
     async def _drain(self, stopping: asyncio.Event) -> None:
@@ -114,12 +145,9 @@ class Shift:
         if self._slots.busy:
             log.info("draining: %d tasks still run", self._slots.busy)
         await self._until(self._slots.idle(), self._settings.grace / SECOND, stopping)
-        stuck = self._slots.release_running()
+        self._slots.release_running()
         await self._until(self._slots.idle(), LAST_WORDS if self._slots.busy else 0.0, None)
-        for run in stuck:
-            if self._slots.holds(run.claimed):
-                log.warning("handed back %s although its thread still runs", run.claimed.id)
-                self._slots.give_up(run)
+        self._slots.give_up_running()
         await self._until(self.reporter.flushed(), self._settings.lease / SECOND, None)
 
     async def _until(

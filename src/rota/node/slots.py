@@ -6,20 +6,23 @@ import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from enum import Enum, auto
 from typing import Any
 
 from rota.backend import Report
 from rota.clock import Clock
-from rota.config import SECOND
-from rota.context import Context
-from rota.errors import InvalidTask
-from rota.model import Claimed
+from rota.errors import CancelRequested, HandlerTimedOut
+from rota.model import CancelRequest, Claimed
 from rota.node import endings
-from rota.policy.lifecycle import Ending, Expired, Released
+from rota.node.caller import Caller
+from rota.node.notebook import Notebook
+from rota.node.pool import Pool
+from rota.node.pool_line import PoolLine
+from rota.node.run import HandOut, Run, Stopped
+from rota.node.stops import Stops
+from rota.node.stuck import Stuck
+from rota.policy.lifecycle import Cancelled, Ending, Expired, Released
 from rota.policy.retry import Backoff
-from rota.registry import Kind, Registry
+from rota.registry import Registry
 
 log = logging.getLogger("rota.worker")
 
@@ -27,38 +30,15 @@ BURST = 200
 """So many handlers are started before the event loop gets to do something else."""
 
 _ANY = Backoff()
-
-
-HandOut = tuple[str, int]
-"""A task under one fence: it may be handed out here anew while a thread of old still runs it."""
-
-
-class Stopped(Enum):
-    """Why a run was ended from outside."""
-
-    TIMED_OUT = auto()
-    RELEASED = auto()
-    LOST = auto()
-
-
-class Run:
-    """A handler at work."""
-
-    __slots__ = ("claimed", "kind", "stopped", "task", "timer")
-
-    def __init__(self, claimed: Claimed, kind: Kind) -> None:
-        self.claimed = claimed
-        self.kind = kind
-        self.stopped: Stopped | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.timer: asyncio.TimerHandle | None = None
+_CANCELLED = Cancelled(str(CancelRequested()))
 
 
 class Slots:
-    """Runs async handlers on the event loop and plain functions in threads (R8.2).
+    """Runs handlers, as many at once as there are slots, and reports each ending once (R8.2).
 
-    `report` takes each ending; `freed` is called when a slot or a place in the buffer became
-    free.
+    `report` takes each ending, `report_alone` that of a run that completed its task itself;
+    `freed` is called when a slot or a place in the buffer became free. A run that cannot be ended
+    leaves its slot to another; with twice as many of those as there are slots the worker is `full`.
     """
 
     def __init__(
@@ -69,21 +49,29 @@ class Slots:
         *,
         report: Callable[[Report], None],
         freed: Callable[[], None],
+        report_alone: Callable[[Report], None] | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self._registry = registry
         self._concurrency = concurrency
         self._clock = clock
         self._report = report
+        self._report_alone = report_alone or report
         self._freed = freed
         self._loop = asyncio.get_running_loop()
         self._context = contextvars.copy_context()
-        self._threads: ThreadPoolExecutor | None = None
         self._buffer: deque[Claimed] = deque()
         self._running: dict[HandOut, Run] = {}
+        self._stuck = Stuck(2 * concurrency)
+        self._hooking: set[asyncio.Task[None]] = set()
         self._filling = False
         self._idle = asyncio.Event()
         self._idle.set()
+        self._stops = Stops(clock, give_up=self._give_up)
+        self._line = PoolLine(0 if pool is None else pool.size, clock)
+        self.caller = Caller(clock, concurrency, self._stops, pool=pool, finished=self._finished)
         self.session_id = ""
+        self.notebook: Notebook | None = None
         self.trusted: Callable[[], bool] = lambda: True
         self.unknown: dict[str, None] = {}
         self.started = 0
@@ -93,25 +81,42 @@ class Slots:
     @property
     def free(self) -> int:
         """How many handlers could start now."""
-        return max(self._concurrency - len(self._running) - len(self._buffer), 0)
+        return max(self._most - len(self._running) - self.buffered, 0)
+
+    @property
+    def _most(self) -> int:
+        # Together with those that cannot be ended there are never more than there are threads.
+        return min(self._concurrency, 2 * self._concurrency - len(self._stuck))
+
+    @property
+    def full(self) -> bool:
+        """Whether so many runs cannot be ended that the worker takes no more (R4.3)."""
+        return self._stuck.full
+
+    @property
+    def places(self) -> int:
+        """How many tasks more the processes of the pool could use."""
+        return self._line.places
 
     @property
     def buffered(self) -> int:
-        """How many claimed tasks wait for a slot."""
-        return len(self._buffer)
+        """How many claimed tasks wait for a slot or a process."""
+        return len(self._buffer) + len(self._line)
 
     @property
     def busy(self) -> int:
         """How many handlers run."""
         return len(self._running)
 
-    def holds(self, task: Claimed) -> bool:
-        """Say whether this hand-out of the task is running or waiting here."""
-        return (task.id, task.fence) in self.hand_outs()
+    @property
+    def stuck(self) -> int:
+        """How many handlers go on that were given up."""
+        return len(self._stuck)
 
     def hand_outs(self) -> set[HandOut]:
         """Return what is running or waiting here."""
-        return {*self._running, *((task.id, task.fence) for task in self._buffer)}
+        waiting = {(task.id, task.fence) for task in self._buffer}
+        return {*self._running, *waiting, *self._line.hand_outs()}
 
     # -- taking and starting --------------------------------------------------------------------
 
@@ -125,37 +130,38 @@ class Slots:
         self._filling = False
         if not self._buffer or not self.trusted():
             return
-        room = self._concurrency - len(self._running)
+        most = self._most
         for _ in range(BURST):
-            if room <= 0 or not self._buffer:
+            if len(self._running) >= most or not self._buffer:
                 break
             self._start(self._buffer.popleft())
-            room = self._concurrency - len(self._running)
         else:
-            self._fill_soon()
+            self._refill()
         self._freed()
 
-    def _fill_soon(self) -> None:
-        if not self._filling:
-            self._filling = True
-            self._loop.call_soon(self.fill)
-
-    def _start(self, claimed: Claimed) -> None:
+    def _start(self, claimed: Claimed, *, admitted: bool = False) -> None:
         self.started += 1
         kind = self._registry.get(claimed.kind)
         if kind is None:
             self._leave_to_others(claimed)
             return
         if claimed.expires_at is not None and claimed.expires_at <= self._clock.now():
+            if admitted:
+                self._line.ended(0.0)
             self._report(Report(claimed, Expired(), kind.retry))
             return
-        run = Run(claimed, kind)
+        in_process = kind.executor == "process"
+        if in_process and not admitted and not self._line.admit(claimed):
+            return
+        run = Run(claimed, kind, self.session_id)
+        run.notebook = self.notebook
         self._running[claimed.id, claimed.fence] = run
         self._idle.clear()
-        if claimed.timeout is not None and kind.is_async:
-            seconds = claimed.timeout / SECOND
-            run.timer = self._loop.call_later(seconds, self._end, run, Stopped.TIMED_OUT)
-        run.task = _spawn(self._execute(run), self._loop, self._context.copy())
+        if in_process:
+            run.began = self._clock.monotonic()  # its limits start when its process has
+        elif claimed.timeout is not None or kind.soft_timeout is not None:
+            self._stops.arm(run)
+        run.task = _spawn(self.caller.execute(run), self._loop, self._context.copy())
 
     def _leave_to_others(self, claimed: Claimed) -> None:
         # A rolling deployment: a newer worker knows the kind, this one does not (case B124).
@@ -166,92 +172,121 @@ class Slots:
             )
         self._report(Report(claimed, Released(), _ANY))
 
-    # -- running --------------------------------------------------------------------------------
-
-    async def _execute(self, run: Run) -> None:
-        ending: Ending | None
-        try:
-            ending = endings.of_result(await self._call(run))
-        except _Unreadable as error:
-            ending = endings.unreadable(
-                error.cause, run.claimed, self.session_id, self._clock.now()
-            )
-        except BaseException as error:
-            # Whatever a handler raises, SystemExit included, ends its run and not the worker.
-            ending = self._ending(run, error)
-        self._finished(run, ending)
-
-    async def _call(self, run: Run) -> Any:
-        claimed, kind = run.claimed, run.kind
-        deadline = None
-        if claimed.timeout is not None:
-            deadline = self._clock.now() + claimed.timeout
-        try:
-            args, kwargs = kind.arguments.load(claimed.payload, Context(claimed, deadline))
-        except InvalidTask as error:
-            raise _Unreadable(error) from None
-        if kind.is_async:
-            return await kind.handler(*args, **kwargs)
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._concurrency, "rota-handler")
-        context = contextvars.copy_context()
-        work = self._threads.submit(context.run, lambda: kind.handler(*args, **kwargs))
-        # Shielded: a thread cannot be cancelled, so its slot stays taken until it is done.
-        return await asyncio.shield(asyncio.wrap_future(work))
-
-    def _ending(self, run: Run, error: BaseException) -> Ending:
-        now = self._clock.now()
-        # What a handler raises while it is being ended tells less than why it was ended.
-        if run.stopped is Stopped.TIMED_OUT:
-            return endings.timed_out(run.claimed, self.session_id, now)
-        if run.stopped is Stopped.RELEASED:
-            return Released()
-        return endings.of_exception(error, run.claimed, self.session_id, now)
-
     def _finished(self, run: Run, ending: Ending) -> None:
-        if run.timer is not None:
-            run.timer.cancel()
-        del self._running[run.claimed.id, run.claimed.fence]
-        if run.stopped is not Stopped.LOST:
-            self._report(Report(run.claimed, ending, run.kind.retry))
+        if run.timers:
+            self._stops.disarm(run)
+        if run.over:
+            self._stuck.remove(run)
+        else:
+            run.over = True
+            self._leave(run)
+            if run.stopped is not Stopped.LOST:
+                self._tell(run, ending)
+        self._refill()
+
+    def _tell(self, run: Run, ending: Ending) -> None:
+        kind = run.kind
+        report = self._report_alone if run.completed_here else self._report
+        report(Report(run.claimed, ending, kind.retry, kind.keep))
+
+    def _leave(self, run: Run) -> None:
+        claimed = run.claimed
+        del self._running[claimed.id, claimed.fence]
+        if run.kind.executor == "process":
+            self._line.ended(self._clock.monotonic() - run.began)
+            if (task := self._line.next()) is not None:
+                self._start(task, admitted=True)
         if not self._running:
             self._idle.set()
-        if self._buffer:
-            self._fill_soon()
-        else:
+
+    def _refill(self) -> None:
+        if not self._buffer:
             self._freed()
+        elif not self._filling:
+            self._filling = True
+            self._loop.call_soon(self.fill)
+
+    # -- what cannot be ended -------------------------------------------------------------------
+
+    def _give_up(self, run: Run) -> None:
+        """Report a run that goes on, and give its slot to another (R4.3)."""
+        run.over = True
+        self._leave(run)
+        self._stuck.add(run)
+        if run.stopped is not Stopped.LOST:
+            ending = self._ending_of(run)
+            self._tell(run, ending)
+            self._in_background(self.caller.tell_failure(run, ending, HandlerTimedOut()))
+        self._refill()
+
+    def _ending_of(self, run: Run) -> Ending:
+        if run.asked:
+            return _CANCELLED
+        if run.stopped is Stopped.TIMED_OUT:
+            return endings.timed_out(run.claimed, run.session_id, self._clock.now())
+        return Released()
+
+    def _in_background(self, work: Any) -> None:
+        task = self._loop.create_task(work)
+        self._hooking.add(task)
+        task.add_done_callback(self._hooking.discard)
 
     # -- ending ---------------------------------------------------------------------------------
 
-    def _end(self, run: Run, why: Stopped) -> None:
-        if run.stopped is None and run.task is not None:
-            run.stopped = why
-            if run.kind.is_async:
-                run.task.cancel()
+    def cancel(self, requests: Iterable[CancelRequest]) -> None:
+        """Ask runs to stop; what still waits is cancelled at once (R5.1, R5.2)."""
+        for request in requests:
+            hand_out = request.id, request.fence
+            if (run := self._running.get(hand_out)) is not None:
+                self._stops.ask(run, request.deadline)
+            elif (task := self._take_out(hand_out)) is not None:
+                self._report(Report(task, _CANCELLED, _ANY))
+
+    def _take_out(self, hand_out: HandOut) -> Claimed | None:
+        for task in self._buffer:
+            if (task.id, task.fence) == hand_out:
+                self._buffer.remove(task)
+                return task
+        return self._line.remove(hand_out)
+
+    def refused(self, hand_out: HandOut, told: bool) -> None:
+        """The store says that this is not held here any more: stop it, and report nothing.
+
+        `told` says that the handler will hear of it by itself, so that it can clean up.
+        """
+        run = self._running.get(hand_out)
+        if run is not None and not run.completed_here:
+            self._stops.lose(run, told=told)
 
     def release_buffered(self) -> None:
-        """Hand back what waits for a slot; no attempt is spent (R3.6)."""
+        """Hand back what waits for a slot or a process; no attempt is spent (R3.6)."""
         while self._buffer:
             self._report(Report(self._buffer.popleft(), Released(), _ANY))
+        self.release_waiting(0.0)
 
-    def release_running(self) -> list[Run]:
-        """Cancel the async handlers and return the runs that cannot be ended: those in threads."""
+    def release_waiting(self, seconds: float) -> None:
+        """Hand back what has waited for a process for so long (case B143)."""
+        for task in self._line.take_out(seconds):
+            self._report(Report(task, Released(), _ANY))
+
+    def release_running(self) -> None:
+        """Cancel async handlers and kill processes; their tasks are handed back as they end."""
         for run in list(self._running.values()):
-            self._end(run, Stopped.RELEASED)
-        return [run for run in self._running.values() if not run.kind.is_async]
+            self._stops.end(run, Stopped.RELEASED)
 
-    def give_up(self, run: Run) -> None:
-        """Hand back a task although its thread still runs; whatever it returns is dropped."""
-        run.stopped = Stopped.LOST
-        self._report(Report(run.claimed, Released(), _ANY))
+    def give_up_running(self) -> None:
+        """Hand back what runs all the same: handlers in threads, and those that will not end."""
+        for run in list(self._running.values()):
+            if run.stopped is not Stopped.LOST:
+                self._stops.abandon(run)
 
     def abandon(self) -> int:
         """Stop everything, for the lease is lost; nothing of it is reported (R3.4)."""
-        count = len(self._buffer) + len(self._running)
+        count = self.buffered + len(self._running)
         self._buffer.clear()
+        self._line.take_out()
         for run in list(self._running.values()):
-            run.stopped = None
-            self._end(run, Stopped.LOST)
+            self._stops.end(run, Stopped.LOST)
         return count
 
     async def idle(self) -> None:
@@ -260,14 +295,7 @@ class Slots:
 
     def close(self) -> None:
         """Let the threads go without waiting for handlers that still run in them."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-class _Unreadable(Exception):
-    def __init__(self, cause: InvalidTask) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
+        self.caller.close()
 
 
 def _spawn(

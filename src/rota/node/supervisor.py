@@ -4,9 +4,12 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from rota.clock import Clock
+from rota.backend import Backend
+from rota.clock import Clock, new_rng
+from rota.errors import RotaError
+from rota.node.neighbours import Neighbours
 from rota.node.process import SUPERVISED
 
 log = logging.getLogger("rota.supervisor")
@@ -14,16 +17,29 @@ log = logging.getLogger("rota.supervisor")
 SOON = 10.0
 """A child that lived shorter than this many seconds died young; its successor waits."""
 LONGEST_WAIT = 30.0
+BURIAL_SECONDS = 5.0
 
 
 class Supervisor:
-    """Keeps `processes` children of one command alive until it is told to stop."""
+    """Keeps `processes` children of one command alive until it is told to stop.
 
-    def __init__(self, command: Sequence[str], processes: int, clock: Clock) -> None:
+    Through `connect` it tells the store of a child that died, so that its tasks run elsewhere at
+    once rather than when its lease has run out.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        processes: int,
+        clock: Clock,
+        connect: Callable[[], Backend] | None = None,
+    ) -> None:
         self._command = command
         self._processes = processes
         self._clock = clock
+        self._connect = connect
         self._children: dict[int, asyncio.subprocess.Process] = {}
+        self._burials: set[asyncio.Task[None]] = set()
         self._ending = asyncio.Event()
 
     async def run(self) -> int:
@@ -49,6 +65,9 @@ class Supervisor:
             young = self._clock.monotonic() - born < SOON
             wait = min(max(wait * 2, 1.0), LONGEST_WAIT) if young else 0.0
             log.error("a worker process ended with %d; starting another in %.0f s", code, wait)
+            burial = asyncio.create_task(self._bury())
+            self._burials.add(burial)
+            burial.add_done_callback(self._burials.discard)
             if await self._told_to_end(wait):
                 return 1
 
@@ -68,6 +87,20 @@ class Supervisor:
         finally:
             del self._children[child.pid]
 
+    async def _bury(self) -> None:
+        """End the sessions of children that died; the lease would do it too, only later."""
+        if self._connect is None:
+            return
+        backend = self._connect()
+        try:
+            async with asyncio.timeout(BURIAL_SECONDS):
+                await backend.open()
+                await Neighbours(backend, new_rng()).look()
+        except (RotaError, TimeoutError) as error:
+            log.warning("the store was not told of the death (%s)", str(error) or "no answer")
+        finally:
+            await backend.close()
+
     async def _told_to_end(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
@@ -77,10 +110,15 @@ class Supervisor:
         return True
 
 
-def supervise(command: Sequence[str], processes: int, clock: Clock) -> int:
+def supervise(
+    command: Sequence[str],
+    processes: int,
+    clock: Clock,
+    connect: Callable[[], Backend] | None = None,
+) -> int:
     """Run `processes` children of `command` until told to stop; return the exit code."""
 
     async def main() -> int:
-        return await Supervisor(command, processes, clock).run()
+        return await Supervisor(command, processes, clock, connect).run()
 
     return asyncio.run(main())

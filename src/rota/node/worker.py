@@ -7,11 +7,16 @@ import socket
 
 from rota.backend import Backend, Report
 from rota.clock import Ids, Rng
+from rota.context import Context
 from rota.errors import ConfigurationError, StoreError
 from rota.model import Micros, Session
 from rota.node.counts import Counts
 from rota.node.duties import Duties
 from rota.node.duty import Duty
+from rota.node.endings import last_error
+from rota.node.hooking import call_hooks
+from rota.node.neighbours import Neighbours, own_mark
+from rota.node.pool import Pool, setup_of
 from rota.node.settings import WorkerSettings
 from rota.node.shift import Shift, done_before
 from rota.node.slots import Slots
@@ -46,12 +51,22 @@ class Worker:
         self._queues = settings.queues or registry.queues
         if not self._queues:
             raise ConfigurationError("the app has no tasks; declare one with @app.task")
+        self._pooled = tuple(kind.name for kind in registry if kind.executor == "process")
+        self._mark = own_mark()
+        self._telling: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
         self._stopping = asyncio.Event()
         self._shift: Shift | None = None
         self._stager: Duty | None = None
+        self._slots: Slots | None = None
+        self._pool = self._make_pool()
         self.counts = Counts()
         self.ready = asyncio.Event()
+
+    @property
+    def stuck(self) -> int:
+        """How many handlers could not be ended and go on."""
+        return 0 if self._slots is None else self._slots.stuck
 
     def drain(self) -> None:
         """Stop in an orderly way: take nothing more, finish what runs (R3.6)."""
@@ -74,12 +89,14 @@ class Worker:
 
     async def _work(self) -> None:
         backend = self._backend
-        slots = Slots(
+        slots = self._slots = Slots(
             self._registry,
             self._settings.concurrency,
             backend.clock,
             report=self._report,
+            report_alone=self._report_alone,
             freed=self._freed,
+            pool=self._pool,
         )
         background = [asyncio.create_task(duty.run()) for duty in self._duties()]
         background.append(asyncio.create_task(self._listen()))
@@ -92,6 +109,8 @@ class Worker:
                     slots=slots,
                     counts=self.counts,
                     rng=self._rng,
+                    pooled=self._pooled,
+                    applied=self._applied if self._registry.hooks.on_dead_letter else None,
                 )
                 self.ready.set()
                 await self._shift.run(self._draining, self._stopping)
@@ -99,13 +118,35 @@ class Worker:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
-            slots.close()
+            await self._close(slots)
+
+    async def _close(self, slots: Slots) -> None:
+        """Let hooks that were begun end, and close what handlers shared, in reverse order."""
+        if self._telling:
+            await asyncio.wait(self._telling)
+        if self._pool is not None:
+            await self._pool.close()
+        await slots.caller.resources.close()
+        slots.close()
 
     # -- what the parts tell each other ---------------------------------------------------------
 
     def _report(self, report: Report) -> None:
         if self._shift is not None:
             self._shift.reporter.add(report)
+
+    def _report_alone(self, report: Report) -> None:
+        if self._shift is not None:
+            self._shift.reporter.add_alone(report)
+
+    def _applied(self, report: Report) -> None:
+        """Call the hooks for a dead letter, once the store has it."""
+        if self._slots is not None and (error := last_error(report)) is not None:
+            hooks = self._registry.hooks.on_dead_letter
+            told = call_hooks(hooks, self._slots.caller.aside, Context(report.task), error)
+            task = asyncio.create_task(told)
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
 
     def _freed(self) -> None:
         if self._shift is not None:
@@ -116,7 +157,10 @@ class Worker:
             self._shift.claimer.kick()
 
     def _wake(self, at: Micros | None) -> None:
-        if not at:
+        changed = at is None or at < 0
+        if changed and self._shift is not None:
+            self._shift.nudge()
+        if changed or at == 0:
             self._kick()
         if at != 0 and self._stager is not None:
             self._stager.wake()
@@ -137,7 +181,17 @@ class Worker:
             slots=self._settings.concurrency,
             started_at=now,
             lease_until=now + self._settings.lease,
+            process=str(self._mark or ""),
         )
+
+    def _make_pool(self) -> Pool | None:
+        kinds = [kind for kind in self._registry if kind.name in self._pooled]
+        if not kinds:
+            return None
+        settings = self._settings
+        size = min(settings.pool or os.cpu_count() or 1, settings.concurrency)
+        setup = setup_of(kinds, settings.app_path)
+        return Pool(size, settings.pool_tasks, setup, self._backend.clock)
 
     def _duties(self) -> list[Duty]:
         duties = Duties(self._backend, self._settings.lease, self._rng, staged=self._kick)
@@ -148,6 +202,10 @@ class Worker:
             chosen.append(self._stager)
         if self._settings.reap:
             chosen.append(Duty("reaper", duties.reap, clock, rng))
+            chosen.append(Duty("sweeper", duties.sweep, clock, rng))
+            neighbours = Neighbours(self._backend, rng)
+            if neighbours.possible:
+                chosen.append(Duty("neighbours", neighbours.look, clock, rng))
         if self._settings.prune:
             chosen.append(Duty("pruner", duties.prune, clock, rng))
         return chosen

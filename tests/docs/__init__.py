@@ -1,0 +1,1 @@
+"""The examples in the documents are true."""
