@@ -3,16 +3,22 @@
 >>> from rota import Backoff, Context, Rota
 """
 
+from rota import effects
 from rota.app import Rota
 from rota.call import Call
 from rota.client import BatchRefused, Submitted
-from rota.context import Context
+from rota.context import Context, SoftTimeout
 from rota.errors import (
     Cancel,
+    CancelRequested,
     ConfigurationError,
+    DeadLetterSettled,
     Fail,
     InvalidTask,
+    LeaseLost,
+    MoreThanExpected,
     NotRetryable,
+    ProcessDied,
     Retry,
     RotaError,
     SchemaOutOfDate,
@@ -20,6 +26,7 @@ from rota.errors import (
     StoreError,
     StoreFull,
     StoreUnavailable,
+    TaskFailed,
     TaskNotFound,
     UnknownKind,
     UnknownOption,
@@ -37,24 +44,32 @@ __all__ = [
     "Call",
     "Cancel",
     "CancelOutcome",
+    "CancelRequested",
     "ConfigurationError",
     "Context",
+    "DeadLetterSettled",
     "Fail",
     "InvalidTask",
+    "LeaseLost",
+    "MoreThanExpected",
     "NotRetryable",
+    "ProcessDied",
     "Retry",
     "Rota",
     "RotaError",
     "SchemaOutOfDate",
     "Snooze",
+    "SoftTimeout",
     "State",
     "StoreError",
     "StoreFull",
     "StoreUnavailable",
     "Submitted",
     "Task",
+    "TaskFailed",
     "TaskKind",
     "TaskNotFound",
     "UnknownKind",
     "UnknownOption",
+    "effects",
 ]

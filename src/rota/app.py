@@ -1,30 +1,36 @@
 """The app: it wires everything together and does nothing itself."""
 
-import inspect
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from copy import copy
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from rota.backend import Backend
 from rota.call import Call
-from rota.client import Client, Submitted
+from rota.client import PATIENCE, Client, Submitted
 from rota.clock import SystemClock, new_rng
-from rota.config import DEFAULT_URL, PRIORITY_DEFAULT, URL_VARIABLE
+from rota.config import DEFAULT_URL, SECOND, URL_VARIABLE
 from rota.context import Context
+from rota.dead_letters import DeadLetters
 from rota.engine import Engine
-from rota.errors import ConfigurationError, InvalidTask, SchemaOutOfDate
-from rota.insights import Tasks
+from rota.errors import InvalidTask, SchemaOutOfDate
+from rota.hooks import Hook
+from rota.insights import Insights
+from rota.kinds import KindOptions, make_kind
 from rota.model import Accepted
-from rota.options import DEFAULTS, TaskOptions, check_options, check_priority, declared, positive
-from rota.policy.retry import Backoff
-from rota.registry import Kind, Registry, check_name
+from rota.options import DEFAULTS, TaskOptions, check_options, declared
+from rota.registry import Registry
+from rota.resource import Resource
 from rota.store import masked, store_for
 from rota.store.base import Store
 from rota.task import TaskKind
-from rota.times import Duration
+from rota.tasks import Tasks
+from rota.times import Duration, duration
 
 P = ParamSpec("P")
 R = TypeVar("R")
+H = TypeVar("H", bound=Hook)
 
 
 class Rota:
@@ -32,7 +38,8 @@ class Rota:
 
     `url` is `sqlite:///file.db` or `postgresql://…`; without it `$ROTA_URL` counts, then
     `sqlite:///rota.db`. Nothing is opened before it is needed. A SQLite file is made and migrated
-    at first use; a PostgreSQL database is migrated by `rota migrate`.
+    at first use; a PostgreSQL database is migrated by `rota migrate`. Calls wait for a store that
+    is away for as long as `patience`.
 
     >>> app = Rota("sqlite:///docs.db")
     >>> @app.task(queue="sms", priority=2, timeout=30)
@@ -42,11 +49,24 @@ class Rota:
     '{"student_id":1,"phone":"+91"}'
     """
 
-    def __init__(self, url: str | None = None) -> None:
+    def __init__(self, url: str | None = None, *, patience: Duration = PATIENCE) -> None:
         self.url = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+        self.patience = declared(duration, patience, "patience", "Rota")
         self.registry = Registry()
-        self._client = Client(self.connect, new_rng())
-        self.tasks = Tasks(self._client)
+        self._wire()
+
+    def _wire(self) -> None:
+        self._client = Client(self.connect, new_rng(), self.patience / SECOND)
+        insights = Insights(self._client.opened, self.registry)
+        self.tasks = Tasks(self._client, insights)
+        self.dead_letters = DeadLetters(self._client, insights, self.registry)
+
+    def at(self, url: str) -> "Rota":
+        """Return an app with the same kinds at another address; what was declared stays here."""
+        moved = copy(self)
+        moved.url = url
+        moved._wire()
+        return moved
 
     def __repr__(self) -> str:
         return f"<Rota {masked(self.url)}>"
@@ -62,48 +82,62 @@ class Rota:
     @overload
     def task(self, handler: Callable[P, R], /) -> TaskKind[P, R]: ...
     @overload
-    def task(
-        self,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        priority: int = PRIORITY_DEFAULT,
-        timeout: Duration | None = None,
-        retry: Backoff | None = None,
-    ) -> "Decorator": ...
+    def task(self, **options: Unpack[KindOptions]) -> "Decorator": ...
 
-    def task(self, *handler: Any, **defaults: Any) -> Any:
+    def task(self, *handler: Any, **options: Any) -> Any:
         """Register a handler as a kind of task; `ConfigurationError` if it cannot be one.
 
-        `timeout` is a duration after which an async handler is cancelled (R4.3).
+        An async function runs on the worker's event loop, a plain one in a thread, or with
+        `executor="process"` in a process of a pool (R8.2). For the other options see
+        `rota.kinds.KindOptions`.
         """
         if handler:
             return self._register(*handler)
-        return lambda handler: self._register(handler, **defaults)
+        return lambda handler: self._register(handler, **options)
 
-    def _register(
-        self,
-        handler: Any,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        priority: int = PRIORITY_DEFAULT,
-        timeout: Duration | None = None,
-        retry: Backoff | None = None,
-    ) -> TaskKind[..., Any]:
-        called = str(name or getattr(handler, "__name__", type(handler).__name__))
-        if not callable(handler) or inspect.isclass(handler):
-            raise ConfigurationError(f"task {called}: a handler must be a function")
-        kind = Kind(
-            declared(check_name, called, "name", called),
-            handler,
-            queue=declared(check_name, queue, "queue", called),
-            priority=declared(check_priority, priority, "priority", called),
-            timeout=None if timeout is None else declared(positive, timeout, "timeout", called),
-            retry=retry,
-        )
+    def _register(self, handler: Any, **options: Unpack[KindOptions]) -> TaskKind[..., Any]:
+        kind = make_kind(handler, **options)
         self.registry.add(kind)
         return TaskKind(kind, handler, self._client)
+
+    # -- around the handlers --------------------------------------------------------------------
+
+    @overload
+    def resource(self, opener: Callable[..., AsyncIterator[R]], /) -> R: ...
+    @overload
+    def resource(self, opener: Callable[..., Iterator[R]], /) -> R: ...
+    @overload
+    def resource(self, opener: Callable[..., AbstractAsyncContextManager[R]], /) -> R: ...
+    @overload
+    def resource(self, opener: Callable[..., AbstractContextManager[R]], /) -> R: ...
+    @overload
+    def resource(self, opener: Callable[..., Awaitable[R]], /) -> R: ...
+    @overload
+    def resource(self, opener: Callable[..., R], /) -> R: ...
+
+    def resource(self, opener: Callable[..., Any], /) -> Any:
+        """Declare what handlers share: opened once per worker at its first use, closed at its end.
+
+        A generator that yields it, a function that returns it or a context manager, async or not.
+        A handler asks for it by a default: `db: Database = database` (R8.2).
+        """
+        return Resource(opener)
+
+    def before(self, hook: H) -> H:
+        """Call `hook(ctx)` before each run. What a hook raises is logged and changes nothing."""
+        return self.registry.hooks.add("before", hook)
+
+    def after(self, hook: H) -> H:
+        """Call `hook(ctx, result)` after each handler that returned."""
+        return self.registry.hooks.add("after", hook)
+
+    def on_failure(self, hook: H) -> H:
+        """Call `hook(ctx, error)` after each failed attempt, with the exception."""
+        return self.registry.hooks.add("on_failure", hook)
+
+    def on_dead_letter(self, hook: H) -> H:
+        """Call `hook(ctx, error)` when a task failed for good, with its last `AttemptError`."""
+        return self.registry.hooks.add("on_dead_letter", hook)
 
     # -- submitting -----------------------------------------------------------------------------
 
@@ -119,44 +153,57 @@ class Rota:
         self, kind: str, payload: dict[str, Any], **options: Unpack[TaskOptions]
     ) -> Accepted:
         """Store one task of a kind by its name, durably; blocks, from any thread."""
-        return self._client.submit(self.call(kind, payload, **options))
+        connection = options.pop("connection", None)
+        return self._client.submit(self.call(kind, payload, **options), connection)
 
     async def asubmit(
         self, kind: str, payload: dict[str, Any], **options: Unpack[TaskOptions]
     ) -> Accepted:
         """Store one task of a kind by its name, durably."""
-        return await self._client.asubmit(self.call(kind, payload, **options))
+        connection = options.pop("connection", None)
+        return await self._client.asubmit(self.call(kind, payload, **options), connection)
 
-    def submit_many(self, calls: Iterable[Call]) -> Submitted:
+    def submit_many(self, calls: Iterable[Call], *, connection: Any = None) -> Submitted:
         """Store any number of calls, streamed from any iterable, and count them (R1.3, R1.5).
 
-        They are committed in runs of 2,000 or 4 MB, each whole or not at all; `BatchRefused` says
-        which item was refused and how many before it are stored.
+        With a `connection` all of them belong to its transaction, and exist if that commits.
+        Otherwise they are committed in runs of 2,000 or 4 MB, each whole or not at all.
+        `BatchRefused` says which item was refused and how many before it are stored.
         """
         total = Submitted()
-        for answers in self._client.submit_each(calls):
+        for answers in self._client.submit_each(calls, connection):
             total = total.plus(answers)
         return total
 
-    async def asubmit_many(self, calls: Iterable[Call] | AsyncIterable[Call]) -> Submitted:
+    async def asubmit_many(
+        self, calls: Iterable[Call] | AsyncIterable[Call], *, connection: Any = None
+    ) -> Submitted:
         """Do what `submit_many` does without blocking the event loop."""
         total = Submitted()
-        async for answers in self._client.asubmit_each(calls):
+        async for answers in self._client.asubmit_each(calls, connection):
             total = total.plus(answers)
         return total
 
-    def submit_each(self, calls: Iterable[Call]) -> Iterator[Accepted]:
+    def submit_each(self, calls: Iterable[Call], *, connection: Any = None) -> Iterator[Accepted]:
         """Store calls like `submit_many` and yield the answer to each, in order, as they come."""
-        for answers in self._client.submit_each(calls):
+        for answers in self._client.submit_each(calls, connection):
             yield from answers
 
     async def asubmit_each(
-        self, calls: Iterable[Call] | AsyncIterable[Call]
+        self, calls: Iterable[Call] | AsyncIterable[Call], *, connection: Any = None
     ) -> AsyncIterator[Accepted]:
         """Store calls like `asubmit_many` and yield the answer to each, in order."""
-        async for answers in self._client.asubmit_each(calls):
+        async for answers in self._client.asubmit_each(calls, connection):
             for answer in answers:
                 yield answer
+
+    def wake(self) -> None:
+        """Tell sleeping workers that there is work; for after a commit of the caller's own.
+
+        Returns at once, and may be called on an event loop. Nobody is told of what is committed in
+        a caller's transaction; without this, workers see it when they look, within a second.
+        """
+        self._client.wake()
 
     # -- wiring ---------------------------------------------------------------------------------
 

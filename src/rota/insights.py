@@ -1,128 +1,145 @@
 """Every read of tasks: the one source for Python, the CLI and all that comes to show them."""
 
-from collections.abc import Sequence
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable
 
-from rota.client import Client
+from rota.backend import Backend
 from rota.clock import parse_id
-from rota.errors import InvalidTask, NotRetryable, TaskNotFound
-from rota.model import CancelOutcome, RetryOutcome, State, Task, TaskFilter
+from rota.config import SECOND
+from rota.errors import InvalidTask, StoreUnavailable, TaskFailed, TaskNotFound
+from rota.model import DeadLetterGroup, Micros, Session, State, Task, TaskFilter
+from rota.policy.explain import Explanation, Facts, explain
+from rota.policy.retry import Backoff
+from rota.registry import Registry
 
 PAGE = 50
 PAGE_MOST = 500
 COUNT_CAP = 10_000
+AHEAD_CAP = 10_000
+"""Further than this nobody counts how many stand before a task."""
+
+POLL_FIRST = 0.02
+POLL_LONGEST = 1.0
+"""Seconds between two looks at a task whose result is waited for: growing from one to the other."""
+
+WAITING = (State.SCHEDULED, State.READY)
 
 
-def check_filter(
-    *,
-    state: State | str | Sequence[State | str] | None = None,
-    queue: str | None = None,
-    kind: str | None = None,
-    tenant: str | None = None,
-    tag: str | None = None,
-    key: str | None = None,
-    id_prefix: str | None = None,
-) -> TaskFilter:
-    """Return a filter; `InvalidTask` names the field that cannot match anything."""
-    states = [state] if isinstance(state, str) else list(state or ())
-    try:
-        known = tuple(State(name) for name in states)
-    except ValueError as error:
-        names = ", ".join(State)
-        raise InvalidTask("state", f"{error}; the states are {names}") from None
-    return TaskFilter(
-        states=known, queue=queue, kind=kind, tenant=tenant, tag=tag, key=key, id_prefix=id_prefix
-    )
+class Insights:
+    """Reads tasks through a backend; runs on the loop to which the backend belongs."""
 
+    def __init__(self, opened: Callable[[], Awaitable[Backend]], registry: Registry) -> None:
+        self._opened = opened
+        self._registry = registry
 
-class Tasks:
-    """Reads and changes tasks that exist: `app.tasks`.
-
-    Every verb has a blocking face and, with an `a` before its name, one to be awaited.
-    """
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def get(self, task_id: str) -> Task:
+    async def get(self, task_id: str) -> Task:
         """Return a task wherever it is in its life; `TaskNotFound` if there is none."""
-        return self._client.portal.run(lambda: self._get(task_id))
-
-    async def aget(self, task_id: str) -> Task:
-        """Return a task wherever it is in its life; `TaskNotFound` if there is none."""
-        return await self._client.portal.arun(lambda: self._get(task_id))
-
-    def list(self, *, after: str | None = None, limit: int = PAGE, **where: Any) -> Sequence[Task]:
-        """Return matching tasks, newest first; the next page begins `after` the last one's id.
-
-        Filters: state, queue, kind, tenant, tag, key, id_prefix.
-        """
-        return self._client.portal.run(lambda: self._list(after, limit, where))
-
-    async def alist(
-        self, *, after: str | None = None, limit: int = PAGE, **where: Any
-    ) -> Sequence[Task]:
-        """Return matching tasks, newest first; the next page begins `after` the last one's id."""
-        return await self._client.portal.arun(lambda: self._list(after, limit, where))
-
-    def count(self, *, cap: int = COUNT_CAP, **where: Any) -> dict[State, int]:
-        """Count matching tasks by state, each up to `cap`, so that the cost stays bounded."""
-        return self._client.portal.run(lambda: self._count(cap, where))
-
-    async def acount(self, *, cap: int = COUNT_CAP, **where: Any) -> dict[State, int]:
-        """Count matching tasks by state, each up to `cap`, so that the cost stays bounded."""
-        return await self._client.portal.arun(lambda: self._count(cap, where))
-
-    def cancel(self, task_id: str) -> CancelOutcome:
-        """Cancel a task that has not started, and say what became of it (R5.1)."""
-        return self._client.portal.run(lambda: self._cancel(task_id))
-
-    async def acancel(self, task_id: str) -> CancelOutcome:
-        """Cancel a task that has not started, and say what became of it (R5.1)."""
-        return await self._client.portal.arun(lambda: self._cancel(task_id))
-
-    def retry(self, task_id: str) -> None:
-        """Run a failed or scheduled task at once; `NotRetryable` if it is neither."""
-        self._client.portal.run(lambda: self._retry(task_id))
-
-    async def aretry(self, task_id: str) -> None:
-        """Run a failed or scheduled task at once; `NotRetryable` if it is neither."""
-        await self._client.portal.arun(lambda: self._retry(task_id))
-
-    # -- on the private loop --------------------------------------------------------------------
-
-    async def _get(self, task_id: str) -> Task:
-        backend = await self._client.opened()
+        backend = await self._opened()
         known = parse_id(task_id)
         (task,) = await backend.get([known]) if known else (None,)
         if task is None:
             raise TaskNotFound(task_id)
         return task
 
-    async def _list(self, after: str | None, limit: int, where: dict[str, Any]) -> Sequence[Task]:
+    async def find(
+        self, where: TaskFilter, *, after: str | None = None, limit: int = PAGE
+    ) -> list[Task]:
+        """Return a page of matching tasks, newest first, that begins after the id `after`."""
         if not 1 <= limit <= PAGE_MOST:
             raise InvalidTask("limit", f"must lie between 1 and {PAGE_MOST}, not {limit}")
-        backend = await self._client.opened()
-        return await backend.find(check_filter(**where), before_id=after, limit=limit)
+        backend = await self._opened()
+        return await backend.find(where, before_id=_known(after, "after"), limit=limit)
 
-    async def _count(self, cap: int, where: dict[str, Any]) -> dict[State, int]:
-        backend = await self._client.opened()
-        return await backend.count(check_filter(**where), cap)
+    async def count(self, where: TaskFilter, cap: int = COUNT_CAP) -> dict[State, int]:
+        """Count matching tasks by state, each up to `cap`, so that the cost stays bounded."""
+        if cap < 1:
+            raise InvalidTask("cap", f"must be at least 1, not {cap}")
+        backend = await self._opened()
+        return await backend.count(where, cap)
 
-    async def _cancel(self, task_id: str) -> CancelOutcome:
-        backend = await self._client.opened()
-        known = parse_id(task_id)
-        outcome = (await backend.cancel([known]))[0] if known else CancelOutcome.NOT_FOUND
-        if outcome is CancelOutcome.NOT_FOUND:
-            raise TaskNotFound(task_id)
-        return outcome
+    async def groups(self, where: TaskFilter, limit: int = PAGE) -> list[DeadLetterGroup]:
+        """Return the groups of dead letters that are to be dealt with, the largest first (R4.4)."""
+        if not 1 <= limit <= PAGE_MOST:
+            raise InvalidTask("limit", f"must lie between 1 and {PAGE_MOST}, not {limit}")
+        backend = await self._opened()
+        return await backend.groups(where, limit)
 
-    async def _retry(self, task_id: str) -> None:
-        backend = await self._client.opened()
-        known = parse_id(task_id)
-        outcome = (await backend.retry([known]))[0] if known else RetryOutcome.NOT_FOUND
-        if known is None or outcome is RetryOutcome.NOT_FOUND:
-            raise TaskNotFound(task_id)
-        if outcome is RetryOutcome.NOT_RETRYABLE:
-            (task,) = await backend.get([known])
-            raise NotRetryable(task_id, task.state if task else "gone")
+    async def sessions(self, *, live: bool = True) -> list[Session]:
+        """Return the workers' sessions, newest first; all of them unless only the live ones."""
+        backend = await self._opened()
+        return await backend.sessions(live=live)
+
+    async def ended(self, task_id: str, timeout: Micros | None = None) -> Task:
+        """Wait until a task is over and return it; `TimeoutError` tells its state.
+
+        Failed is over: what runs it again is a person's decision. A store that is away meanwhile
+        is waited for as well.
+        """
+        seconds = None if timeout is None else timeout / SECOND
+        try:
+            clock = (await asyncio.wait_for(self._opened(), seconds)).clock
+        except TimeoutError:
+            raise TimeoutError(f"task {task_id}: its store did not answer in time") from None
+        until = None if seconds is None else clock.monotonic() + seconds
+        pause = POLL_FIRST
+        while True:
+            away: StoreUnavailable | None = None
+            try:
+                task = await self.get(task_id)
+            except StoreUnavailable as error:
+                away = error
+            else:
+                if task.state.final or task.state is State.FAILED:
+                    return task
+            left = pause if until is None else until - clock.monotonic()
+            if left <= 0:
+                if away is not None:
+                    raise away
+                raise TimeoutError(f"task {task_id} is {task.state} still")
+            await clock.sleep(min(pause, left))
+            pause = min(pause * 1.5, POLL_LONGEST)
+
+    async def result(self, task_id: str, timeout: Micros | None = None) -> object:
+        """Wait for a task's result and return it; `TaskFailed` if there will be none."""
+        task = await self.ended(task_id, timeout)
+        if task.state is State.COMPLETED:
+            return task.result
+        if task.errors and task.state is State.FAILED:
+            last = task.errors[-1]
+            raise TaskFailed(task.id, task.state, last.type, last.message, last.traceback)
+        raise TaskFailed(task.id, task.state, error=task.reason or "")
+
+    async def explain(self, task_id: str) -> Explanation:
+        """Say why a task is where it is: every reason, with its numbers (R7.8)."""
+        task = await self.get(task_id)
+        backend = await self._opened()
+        waiting = task.state in WAITING
+        # A worker that held the task may be gone; its session says since when.
+        held = task.state is State.RUNNING
+        sessions = await backend.sessions(live=waiting) if waiting or held else []
+        ahead = await backend.ahead(task.id, AHEAD_CAP) if task.state is State.READY else 0
+        facts = Facts(
+            now=backend.clock.now(),
+            task=task,
+            sessions=tuple(sessions),
+            ahead=ahead,
+            ahead_cap=AHEAD_CAP,
+            max_attempts=self._max_attempts(task),
+        )
+        return explain(facts)
+
+    def _max_attempts(self, task: Task) -> int | None:
+        if task.retry is not None:
+            most = task.retry.get("max_attempts", Backoff().max_attempts)
+            return most if isinstance(most, int) else None
+        kind = self._registry.get(task.kind)
+        return kind.retry.max_attempts if kind else None
+
+
+def _known(task_id: str | None, field: str) -> str | None:
+    if task_id is None:
+        return None
+    known = parse_id(task_id)
+    if known is None:
+        raise InvalidTask(field, f"{task_id!r} is not the id of a task")
+    return known

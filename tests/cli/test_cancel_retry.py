@@ -34,7 +34,7 @@ def bring(rota: Cli, url: str, state: State) -> str:
 ANSWERS = [
     ("cancel", State.SCHEDULED, Exit.DONE, "cancelled", State.CANCELLED),
     ("cancel", State.READY, Exit.DONE, "cancelled", State.CANCELLED),
-    ("cancel", State.RUNNING, Exit.CONFLICT, "is running: left alone", State.RUNNING),
+    ("cancel", State.RUNNING, Exit.DONE, "is running: asked to stop", State.RUNNING),
     ("cancel", State.COMPLETED, Exit.CONFLICT, "is over already: too late", State.COMPLETED),
     ("cancel", State.CANCELLED, Exit.CONFLICT, "is over already: too late", State.CANCELLED),
     ("cancel", State.FAILED, Exit.CONFLICT, "is over already: too late", State.FAILED),

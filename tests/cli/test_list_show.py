@@ -151,16 +151,16 @@ def test_show_tells_the_whole_story(rota: Cli, url: str) -> None:
         assert text in answer.out
     story = answer.out.partition("Timeline\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split("Z  ")[1] for line in story] == [
-        "created",
-        "attempt 1 failed: ConnectionError",
-        "attempt 2 failed: ConnectionError",
-        "attempt 3 started",
-        "attempt 3 failed: ConnectionError",
-        "failed",
+        "submitted",
+        "attempt failed: attempt 1: ConnectionError",
+        "attempt failed: attempt 2: ConnectionError",
+        "started: attempt 3",
+        "attempt failed: attempt 3: ConnectionError",
+        "failed: 5 of 5 attempts",
     ]
     assert "  in send_result" in answer.out
     assert " ago" not in answer.out
-    assert re.search(r"Z, (now|\d+s ago)  created", rota.on_terminal("show", task_id).out)
+    assert re.search(r"Z, (now|\d+s ago)  submitted", rota.on_terminal("show", task_id).out)
 
 
 def test_show_as_json_is_the_task_as_the_api_shows_it(rota: Cli, url: str) -> None:

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from cyclopts import App
 
 from rota.cli import COMMANDS, build, command_first
 from rota.cli.problems import Exit, pointer
@@ -18,9 +19,17 @@ from tests.cli.conftest import ROTA, Cli
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def command(name: str) -> App:
+    """The parser of a command."""
+    app = build(name)
+    for word in name.split():
+        app = app[word]
+    return app
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_that_teaches(cli: Cli, name: str) -> None:
-    answer = cli(name, "--help")
+    answer = cli(*name.split(), "--help")
 
     assert answer.code == 0
     assert COMMANDS[name].summary in answer.out
@@ -30,22 +39,21 @@ def test_every_command_has_help_that_teaches(cli: Cli, name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_every_command_is_explained(name: str) -> None:
-    app = build(name)[name]
-    arguments = app.assemble_argument_collection(parse_docstring=True)
+    arguments = command(name).assemble_argument_collection(parse_docstring=True)
 
     assert [a.name for a in arguments if a.show and not a.parameter.help] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_summary_of_a_command_is_the_first_line_of_its_docstring(name: str) -> None:
-    function = build(name)[name].default_command
+    function = command(name).default_command
 
     assert (function.__doc__ or "").splitlines()[0] == COMMANDS[name].summary
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_reads_well_on_80_columns(name: str) -> None:
-    text = inspect.getdoc(build(name)[name].default_command) or ""
+    text = inspect.getdoc(command(name).default_command) or ""
 
     assert [line for line in text.splitlines() if len(line) > 79] == []
 
@@ -53,11 +61,13 @@ def test_help_reads_well_on_80_columns(name: str) -> None:
 def test_every_command_and_option_is_in_the_reference() -> None:
     text = (ROOT / "docs/reference/cli.md").read_text()
 
-    assert re.findall(r"^## rota (\S+)", text, re.MULTILINE) == list(COMMANDS)
-    sections = dict(re.findall(r"^## rota (\S+)(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert re.findall(r"^## rota (.+)$", text, re.MULTILINE) == list(COMMANDS)
+    sections = dict(
+        re.findall(r"^## rota ([^\n]+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    )
     common = text.partition("## rota")[0]
     for name in COMMANDS:
-        arguments = build(name)[name].assemble_argument_collection()
+        arguments = command(name).assemble_argument_collection()
         options = [a.name for a in arguments if a.show and a.name.startswith("--")]
         where = sections[name] + common
         assert [option for option in options if f"`{option}" not in where] == [], name
@@ -67,7 +77,9 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
     answer = cli()
 
     assert answer.code == 0
-    assert all(name in answer.out for name in COMMANDS)
+    assert all(name.split()[0] in answer.out for name in COMMANDS)
+    verbs = cli("dead-letters").out
+    assert all(name.split()[-1] in verbs for name in COMMANDS if name.startswith("dead-letters"))
 
 
 MISTAKES = [
@@ -81,7 +93,16 @@ MISTAKES = [
     (["list", "--columns", "id", "--jsonl"], "--columns is for tables"),
     (["list", "--queue"], "requires an argument"),
     (["show"], "requires an argument. See: rota show --help"),
-    (["cancel"], "name at least one task. See: rota cancel --help"),
+    (["cancel"], "name at least one task, or give a filter. See: rota cancel --help"),
+    (["cancel", "1" * 32, "--queue", "x"], "ids and filters exclude each other"),
+    (["cancel", "--queue", "x", "--all"], "--all is for no filter at all"),
+    (["cancel", "1" * 32, "--expect-at-most", "1"], "--expect-at-most goes with a filter"),
+    (["list", "--watch", "--all"], "--watch shows the newest tasks"),
+    (["list", "--created-from", "10:00"], "created_from: '10:00' is no instant"),
+    (["dead-letters", "lst"], 'unknown command "lst". Did you mean "list"? See: rota dead-letters'),
+    (["dead-letters", "replay", "--rate", "fast", "--all"], "--rate: 'fast' is no number"),
+    (["dead-letters", "replay", "--foo"], "unknown option: --foo. See: rota dead-letters replay"),
+    (["dead-letters", "discard", "--all"], "requires an argument"),
     (["retry", "--foo"], "unknown option: --foo. See: rota retry --help"),
     (["submit"], "name the kind of task to submit, or a file with --batch"),
     (["submit", "report", "day"], "'day' is no argument; write k=v for text or k:=v for JSON"),
@@ -113,7 +134,7 @@ def test_a_mistake_is_refused_in_one_line_with_exit_code_2(
 def test_with_json_a_mistake_is_a_problem_object_on_stderr(
     cli: Cli, words: list[str], said: str
 ) -> None:
-    answer = cli(words[0], "--json", *words[1:])
+    answer = cli("--json", *words)
 
     assert answer.code == Exit.USAGE
     assert answer.out == ""
@@ -155,6 +176,9 @@ def test_a_fault_of_our_own_is_one_line_and_exit_code_1(
         (["--url", "x", "--app=y", "show", "1"], ["show", "--url", "x", "--app=y", "1"]),
         (["list", "--json"], ["list", "--json"]),
         (["--json"], ["--json"]),
+        (["--json", "dead-letters", "list"], ["dead-letters", "list", "--json"]),
+        (["dead-letters", "--url", "x", "show", "1"], ["dead-letters", "show", "--url", "x", "1"]),
+        (["dead-letters"], ["dead-letters"]),
         (["--help"], ["--help"]),
     ],
 )

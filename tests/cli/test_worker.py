@@ -33,8 +33,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_options_become_settings(rota: Cli, started: dict[str, Any]) -> None:
     answer = rota(
         "worker", "school:app", "--queue", "sms", "--queue", "mail", "--concurrency", "7",
-        "--grace", "0", "--lease", "1m", "--name", "w1", "--no-stage", "--no-prune",
-        "--url", "sqlite:///other.db",
+        "--grace", "0", "--lease", "1m", "--name", "w1", "--pool", "3", "--no-stage",
+        "--no-prune", "--url", "sqlite:///other.db",
     )  # fmt: skip
 
     assert answer.code == 0
@@ -42,13 +42,13 @@ def test_options_become_settings(rota: Cli, started: dict[str, Any]) -> None:
     assert started["url"] == "sqlite:///other.db"
     assert started["settings"] == WorkerSettings(
         queues=("sms", "mail"), concurrency=7, grace=0, lease=60 * SECOND, name="w1", stage=False,
-        reap=True, prune=False,
+        reap=True, prune=False, pool=3, app_path="school:app",
     )  # fmt: skip
 
 
 def test_the_app_may_be_set_elsewhere(rota: Cli, started: dict[str, Any]) -> None:
     assert rota("worker").code == 0
-    assert started["settings"] == WorkerSettings()
+    assert started["settings"] == WorkerSettings(app_path="school:app")
     assert started["url"] == "sqlite:///school.db"
 
 
@@ -62,12 +62,24 @@ def test_a_lease_under_a_second_is_refused(rota: Cli, started: dict[str, Any]) -
 def test_children_are_started_with_the_same_options(
     rota: Cli, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def supervise(command: list[str], processes: int, clock: object) -> int:
+    def supervise(command: list[str], processes: int, *_: object) -> int:
         started.update(command=command, processes=processes)
         return 0
 
     monkeypatch.setattr("rota.node.supervisor.supervise", supervise)
-    words = ("--queue", "sms", "--grace", "1500ms", "--lease", "1m", "--name", "w1", "--no-reap")
+    words = (
+        "--queue",
+        "sms",
+        "--grace",
+        "1500ms",
+        "--lease",
+        "1m",
+        "--name",
+        "w1",
+        "--no-reap",
+        "--pool",
+        "3",
+    )
     assert rota("worker", "school:app", *words).code == 0
     alone = started["settings"]
 

@@ -164,6 +164,7 @@ def test_a_batch_with_a_fault_stores_nothing_of_it(app: Rota, send: TaskKind[...
         app.submit_many(calls)
 
     assert (caught.value.index, caught.value.stored) == (7, 0)
+    assert caught.value.cause.field == "payload.student_id"
     assert app.tasks.count() == {}
 
 

@@ -36,15 +36,60 @@ COMMANDS = {
         "rota show ID [OPTIONS]",
         "Show a task: its timeline, attempts, errors, payload and result.",
     ),
+    "explain": Command(
+        "rota.cli.explain:explain",
+        "rota explain ID [OPTIONS]",
+        "Say why a task waits, runs or is over, with the numbers.",
+    ),
+    "wait": Command(
+        "rota.cli.wait:wait",
+        "rota wait ID [OPTIONS]",
+        "Wait until a task is over and print its result.",
+    ),
     "cancel": Command(
         "rota.cli.change:cancel",
-        "rota cancel ID... [OPTIONS]",
-        "Cancel tasks that have not started.",
+        "rota cancel ID... | FILTERS [OPTIONS]",
+        "Cancel tasks that have not started; ask those that run to stop.",
     ),
     "retry": Command(
         "rota.cli.change:retry",
-        "rota retry ID... [OPTIONS]",
+        "rota retry ID... | FILTERS [OPTIONS]",
         "Run failed and scheduled tasks at once.",
+    ),
+    "dead-letters list": Command(
+        "rota.cli.dead_letters:list_",
+        "rota dead-letters list [OPTIONS]",
+        "List the tasks that failed for good, newest first.",
+    ),
+    "dead-letters groups": Command(
+        "rota.cli.dead_letters:groups",
+        "rota dead-letters groups [OPTIONS]",
+        "Show what failed alike, the largest group first.",
+    ),
+    "dead-letters show": Command(
+        "rota.cli.dead_letters:show",
+        "rota dead-letters show ID [OPTIONS]",
+        "Show a dead letter: every error with its traceback, payload and timeline.",
+    ),
+    "dead-letters edit": Command(
+        "rota.cli.settling:edit",
+        "rota dead-letters edit ID [OPTIONS]",
+        "Change the payload of a dead letter before it is replayed.",
+    ),
+    "dead-letters replay": Command(
+        "rota.cli.settling:replay",
+        "rota dead-letters replay ID... | FILTERS [OPTIONS]",
+        "Make of each dead letter a new task that runs now, once.",
+    ),
+    "dead-letters discard": Command(
+        "rota.cli.settling:discard",
+        "rota dead-letters discard ID... | FILTERS --reason TEXT [OPTIONS]",
+        "Set dead letters aside with a reason; restore undoes it.",
+    ),
+    "dead-letters restore": Command(
+        "rota.cli.settling:restore",
+        "rota dead-letters restore ID... | FILTERS [OPTIONS]",
+        "Undo a discard, as long as the dead letters are kept.",
     ),
     "worker": Command(
         "rota.cli.worker:worker",
@@ -63,6 +108,9 @@ COMMANDS = {
     ),
     "version": Command("rota.cli.version:version", "rota version [OPTIONS]", "Print the version."),
 }
+
+NOUNS = {"dead-letters": "Find, edit, replay and discard what failed for good."}
+"""What several commands begin with."""
 
 _HELP = """Rota runs tasks on time, fairly, and loses none.
 
@@ -110,10 +158,16 @@ def build(chosen: str = "") -> "App":
         result_action="return_value",
         default_parameter=Parameter(negative=(), show_default=False),
     )
+    nouns: dict[str, App] = {}
     for place, (name, command) in enumerate(COMMANDS.items()):
+        noun, _, verb = name.rpartition(" ")
+        if noun and noun not in nouns:
+            nouns[noun] = App(name=noun, help=NOUNS[noun], sort_key=place)
+            app.command(nouns[noun])
         help_ = None if name == chosen else command.summary
         usage = f"Usage: {command.usage}"
-        app.command(command.path, name=name, help=help_, usage=usage, sort_key=place)
+        parent = nouns[noun] if noun else app
+        parent.command(command.path, name=verb, help=help_, usage=usage, sort_key=place)
     return app
 
 
@@ -123,15 +177,32 @@ def command_first(words: list[str]) -> list[str]:
     >>> command_first(["--json", "--url", "sqlite:///a.db", "list", "--all"])
     ['list', '--json', '--url', 'sqlite:///a.db', '--all']
     """
+    front: list[str] = []
+    command: list[str] = []
     at = 0
-    while at < len(words) and words[at].partition("=")[0] in FLAGS | VALUED:
-        at += 2 if words[at] in VALUED else 1
-    return [words[at], *words[:at], *words[at + 1 :]] if at < len(words) else words
+    while at < len(words) and (len(command) == 0 or (command[0] in NOUNS and len(command) == 1)):
+        size = 0
+        if words[at].partition("=")[0] in FLAGS | VALUED:
+            size = 2 if words[at] in VALUED else 1
+            front += words[at : at + size]
+        else:
+            command.append(words[at])
+        at += size or 1
+    return [*command, *front, *words[at:]]
+
+
+def named(words: Sequence[str]) -> str:
+    """Return the name of the command that the words begin with.
+
+    >>> named(["dead-letters", "list", "--all"]), named(["list"])
+    ('dead-letters list', 'list')
+    """
+    return " ".join(words[: 2 if words[:1] and words[0] in NOUNS else 1])
 
 
 def _run(words: list[str]) -> int:
     words = ["version"] if words == ["--version"] else words
-    app = build(words[0] if words else "")
+    app = build(named(words))
     if "--no-color" in words:
         from rich.console import Console
 

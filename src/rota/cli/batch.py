@@ -47,8 +47,8 @@ class Batch:
                     self._count(answer)
             except BatchRefused as error:
                 self._tell(as_json=as_json)
-                first = self._refused[0]
-                raise RefusedLine(first.number, first.cause, error.stored) from None
+                number = self._refused[0].number
+                raise RefusedLine(number, error.cause, error.stored) from None
         self._tell(as_json=as_json)
         for refused in [] if as_json else self._refused:
             self._output.hint(f"rota: {one_line(str(refused))}")

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from rota.app import Rota
 from rota.call import Call
-from rota.engine import Engine
 from rota.errors import InvalidTask, UnknownKind
 from rota.model import Session
 from rota.options import Options
@@ -70,11 +69,9 @@ class Calls:
     def _sessions(self) -> list[Session]:
         async def read() -> list[Session]:
             backend = self._app.connect()
-            if not isinstance(backend, Engine):
-                return []
             try:
                 await backend.open()
-                return await backend.store.sessions(live_at=backend.clock.now())
+                return await backend.sessions()
             finally:
                 await backend.close()
 

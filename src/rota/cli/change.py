@@ -1,18 +1,19 @@
-"""`rota cancel` and `rota retry`: what becomes of each task, one line and one answer a task."""
+"""`rota cancel` and `rota retry`: what becomes of each task that is named, or of all that match."""
 
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from rota.app import Rota
-from rota.cli.ids import check_words, full_id, named
+from rota.cli.bulk import Wording, change_matching, tasks, tell_foreseen
+from rota.cli.ids import Meant, meant, named
 from rota.cli.opening import open_app
-from rota.cli.options import COMMON, Common
+from rota.cli.options import COMMON, Common, spoken_duration
 from rota.cli.output import Output
-from rota.cli.problems import Exit, UsageError
-from rota.errors import NotRetryable, TaskNotFound
-from rota.model import CancelOutcome
+from rota.cli.problems import Exit
+from rota.cli.which import FILTERS, MANY, Filters, Many, chosen_by
+from rota.reports import CancelReport, RetryReport
 
 Ids = Annotated[
     str,
@@ -23,83 +24,139 @@ Ids = Annotated[
     ),
 ]
 
-Change = Callable[[Rota, str], str]
-"""Changes one task and returns the outcome."""
+Each = Callable[[Sequence[str]], Iterator[tuple[str, Any]]]
+"""Changes tasks by their full ids and says what became of each."""
 
 _SAID = {
     ("cancel", "completed"): "cancelled",
-    ("cancel", "running"): "is running: left alone",
+    ("cancel", "accepted"): "is running: asked to stop",
     ("cancel", "too_late"): "is over already: too late",
     ("retry", "completed"): "runs again",
     ("retry", "not_retryable"): "is neither failed nor scheduled: left alone",
 }
+_DONE = ("completed", "accepted")
+
+CANCELLING = Wording[CancelReport](
+    would=lambda foreseen: (
+        f"cancel {tasks(foreseen.completed + foreseen.accepted)}"
+        + (f", {foreseen.accepted:,} of them running" if foreseen.accepted else "")
+    ),
+    did=lambda report: (
+        f"{tasks(report.completed)} cancelled"
+        + (f", {report.accepted:,} asked to stop" if report.accepted else "")
+        + (f", {report.too_late:,} too late" if report.too_late else "")
+    ),
+)
+RETRYING = Wording[RetryReport](
+    would=lambda foreseen: f"run {tasks(foreseen.completed)} again",
+    did=lambda report: (
+        f"{tasks(report.completed)} run again"
+        + (f", {report.not_retryable:,} left alone" if report.not_retryable else "")
+    ),
+)
 
 
-def cancel(*ids: Ids, common: Common = COMMON) -> int:
-    """Cancel tasks that have not started.
+def cancel(
+    *ids: Ids,
+    where: Filters = FILTERS,
+    deadline: Annotated[
+        str | None,
+        Parameter(help="What still runs after this is ended: 60s.", metavar="DURATION"),
+    ] = None,
+    many: Many = MANY,
+    common: Common = COMMON,
+) -> int:
+    """Cancel tasks that have not started; ask those that run to stop.
 
-    Says of each what became of it. Exit code 0: all cancelled; 3: not found; 5:
-    running or over already; 7: some cancelled, some not.
+    By ids it says of each what became of it. Exit code 0: all cancelled or asked
+    to stop; 3: not found; 5: over already; 7: some of each. By a filter it asks
+    first, means what is not over unless --state says otherwise, and counts.
 
     For instance:
 
         $ rota cancel 0193f2a1-7c5e-7d3a-9b1f-2f6f3c1e8a44
         $ rota list --state scheduled --tag exam --all --columns id | rota cancel -
+        $ rota cancel --queue sms --tag results --deadline 60s --dry-run
     """
-    return _each("cancel", ids, _cancel, common)
+    chosen = chosen_by(ids, where, many, "cancel")
+    until: dict[str, Any] = {} if deadline is None else {"deadline": spoken_duration(deadline)}
+    output = Output(common)
+    with open_app(common) as app:
+        every = app.tasks.cancel_many
+        if chosen is not None:
+
+            def change(**terms: Any) -> CancelReport:
+                return every(**chosen, **until, **terms)
+
+            return change_matching(output, many, change, CANCELLING, as_json=common.json)
+        if many.dry_run:
+            foreseen = every(known_ids(app, ids), dry_run=True)
+            return tell_foreseen(output, foreseen, CANCELLING, as_json=common.json)
+        each: Each = lambda found: app.tasks.cancel_each(found, **until)  # noqa: E731
+        return change_each("cancel", app, ids, each, common)
 
 
-def retry(*ids: Ids, common: Common = COMMON) -> int:
+def retry(*ids: Ids, where: Filters = FILTERS, many: Many = MANY, common: Common = COMMON) -> int:
     """Run failed and scheduled tasks at once.
 
-    A failed task starts counting its attempts anew; a scheduled one is due now.
-    Exit code 0: all run again; 3: not found; 5: in another state; 7: some run
-    again, some do not.
+    A failed task starts counting its attempts anew; a scheduled one is due now. By
+    ids it says of each what became of it. Exit code 0: all run again; 3: not
+    found; 5: in another state; 7: some of each. By a filter it asks first, means
+    what failed unless --state says otherwise, and counts.
 
     For instance:
 
         $ rota retry 0193f2a1-7c5e
         $ rota list --state failed --queue sms --all --columns id | rota retry -
+        $ rota retry --queue sms --error ProviderTimeout --yes
     """
-    return _each("retry", ids, _retry, common)
+    chosen = chosen_by(ids, where, many, "retry")
+    output = Output(common)
+    with open_app(common) as app:
+        every = app.tasks.retry_many
+        if chosen is not None:
+
+            def change(**terms: Any) -> RetryReport:
+                return every(**chosen, **terms)
+
+            return change_matching(output, many, change, RETRYING, as_json=common.json)
+        if many.dry_run:
+            foreseen = every(known_ids(app, ids), dry_run=True)
+            return tell_foreseen(output, foreseen, RETRYING, as_json=common.json)
+        return change_each("retry", app, ids, app.tasks.retry_each, common)
 
 
-def _cancel(app: Rota, task_id: str) -> str:
-    return app.tasks.cancel(task_id).value
+def known_ids(app: Rota, words: Sequence[str]) -> Iterator[str]:
+    """Yield the ids of what the words name; a word that names nothing as it stands."""
+    for batch in meant(app, named(words)):
+        for one in batch:
+            yield one.id or one.text
 
 
-def _retry(app: Rota, task_id: str) -> str:
-    try:
-        app.tasks.retry(task_id)
-    except NotRetryable:
-        return "not_retryable"
-    return "completed"
-
-
-def _each(verb: str, words: Sequence[str], change: Change, common: Common) -> int:
-    check_words(words, verb)
+def change_each(verb: str, app: Rota, words: Sequence[str], each: Each, common: Common) -> int:
+    """Change the tasks that are named, batch by batch, and say what became of each."""
     output = Output(common)
     outcomes: list[dict[str, str]] = []
-    with open_app(common) as app:
-        for text in named(words):
-            answer = _one(app, text, change)
+    for batch in meant(app, named(words)):
+        became = dict(each([one.id for one in batch if one.id]))
+        for one in batch:
+            answer = _answer(one, became)
             outcomes.append(answer)
             if not common.json:
                 output.fields([answer["id"], answer.get("detail") or _said(verb, answer)])
     if common.json:
         output.array(outcomes)
-    return _exit([item["outcome"] for item in outcomes])
+    return exit_code([answer["outcome"] for answer in outcomes])
 
 
-def _one(app: Rota, text: str, change: Change) -> dict[str, str]:
-    try:
-        task_id = full_id(app, text)
-        return {"id": task_id, "outcome": change(app, task_id)}
-    except TaskNotFound:
-        return {"id": text, "outcome": CancelOutcome.NOT_FOUND.value}
-    except UsageError as error:
+def _answer(one: Meant, became: dict[str, Any]) -> dict[str, str]:
+    if one.unclear:
         # One unclear line must not keep the others from being done.
-        return {"id": text, "outcome": "unclear", "detail": str(error)}
+        return {"id": one.text, "outcome": "unclear", "detail": one.unclear}
+    outcome = became.get(one.id or "")
+    if one.id is None or outcome is None:
+        return {"id": one.text, "outcome": "not_found"}
+    return {"id": one.id, "outcome": outcome.value}
 
 
 def _said(verb: str, answer: dict[str, str]) -> str:
@@ -107,8 +164,9 @@ def _said(verb: str, answer: dict[str, str]) -> str:
     return _SAID.get((verb, outcome), outcome.replace("_", " "))
 
 
-def _exit(outcomes: Sequence[str]) -> Exit:
-    done = outcomes.count("completed")
+def exit_code(outcomes: Sequence[str]) -> Exit:
+    """Return the exit code for what became of several tasks."""
+    done = sum(outcome in _DONE for outcome in outcomes)
     if done == len(outcomes):
         return Exit.DONE
     if done:

@@ -2,7 +2,9 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from rota.app import Rota
 from rota.cli.problems import UsageError
@@ -11,6 +13,8 @@ from rota.errors import TaskNotFound
 from rota.model import Task
 
 SHORTEST_PREFIX = 8
+BATCH = 1_000
+"""So many ids are read before the tasks that they name are changed together."""
 _HEX = re.compile(r"[0-9a-f]{1,31}")
 
 
@@ -36,9 +40,28 @@ def find_task(app: Rota, text: str) -> Task:
     return found[0]
 
 
-def full_id(app: Rota, text: str) -> str:
-    """Return the id that a text names, in full; a full id is not looked up."""
-    return parse_id(text) or find_task(app, text).id
+class Meant(NamedTuple):
+    """What one word names: the full id of a task; None for none, and why where that is unclear."""
+
+    text: str
+    id: str | None = None
+    unclear: str = ""
+
+
+def meant(app: Rota, texts: Iterable[str]) -> Iterator[list[Meant]]:
+    """Yield what the texts name, in batches; a full id is not looked up."""
+    source = iter(texts)
+    while batch := list(islice(source, BATCH)):
+        yield [_meant(app, text) for text in batch]
+
+
+def _meant(app: Rota, text: str) -> Meant:
+    try:
+        return Meant(text, parse_id(text) or find_task(app, text).id)
+    except TaskNotFound:
+        return Meant(text)
+    except UsageError as error:
+        return Meant(text, unclear=str(error))
 
 
 def named(words: Sequence[str]) -> Iterator[str]:
@@ -48,16 +71,6 @@ def named(words: Sequence[str]) -> Iterator[str]:
             yield from (line.strip() for line in sys.stdin if line.strip())
         else:
             yield word
-
-
-def check_words(words: Sequence[str], command: str) -> None:
-    """Refuse what is no id before anything is changed."""
-    if not words:
-        raise UsageError(f"name at least one task. See: rota {command} --help")
-    for word in words:
-        # The parser passes `-` on only together with all that looks like an option.
-        if word.startswith("-") and word != "-":
-            raise UsageError(f"unknown option: {word}. See: rota {command} --help")
 
 
 def _dashed(digits: str) -> str:

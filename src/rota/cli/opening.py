@@ -16,17 +16,19 @@ from rota.store import masked
 log = logging.getLogger("rota.cli")
 
 
-def open_app(common: Common, *, kinds: bool = False, makes: bool = False) -> Rota:
+def open_app(
+    common: Common, *, kinds: bool = False, makes: bool = False, reads: bool = False
+) -> Rota:
     """Return an app at the address that is set; close it after use.
 
     `kinds` asks for the kinds of the app that is set, if one is: otherwise its code is run only
     for its address. Where there is no store, only a command that `makes` one makes it, or an app
-    with kinds: an empty store in the wrong folder would hide a mistake.
+    with kinds unless it only `reads`: an empty store in the wrong folder would hide a mistake.
     """
     set_up_logs(common)
     settings = find_settings(url=common.url, app=common.app)
     app = chosen_app(settings) if kinds or settings.url is None else None
-    if not makes and not (kinds and app is not None):
+    if reads or not (makes or (kinds and app is not None)):
         require_store(app.url if app else settings.url.value if settings.url else DEFAULT_URL)
     if app is None:
         app = Rota(settings.url.value if settings.url else None)
@@ -47,9 +49,7 @@ def at_address(own: Rota, url: Setting | None) -> Rota:
     """Return an app with the same kinds at the address that is set, or the app itself."""
     if url is None or url.value == own.url:
         return own
-    moved = Rota(url.value)
-    moved.registry = own.registry
-    return moved
+    return own.at(url.value)
 
 
 def warn_of_other_address(own: Rota, url: Setting | None) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, TextIO
 
 import msgspec
@@ -44,6 +45,12 @@ class Output:
         self.colour = _wants_colour(look, self.terminal, environ)
         self.quiet = look.quiet
         self._last_progress = 0
+
+    def onto(self, out: TextIO) -> "Output":
+        """Return the same output with its data going elsewhere."""
+        other = copy(self)
+        other.out = out
+        return other
 
     @property
     def width(self) -> int:

@@ -11,13 +11,16 @@ import msgspec
 from rota.cli.text import one_line
 from rota.errors import (
     ConfigurationError,
+    DeadLetterSettled,
     InvalidTask,
+    MoreThanExpected,
     NotRetryable,
     RotaError,
     SchemaOutOfDate,
     StoreError,
     StoreFull,
     StoreUnavailable,
+    TaskFailed,
     TaskNotFound,
     UnknownKind,
 )
@@ -80,12 +83,22 @@ _KNOWN: tuple[tuple[type[BaseException], Known], ...] = (
     (UnknownKind, Known(Exit.USAGE, "unknown_kind", 422, "The kind is unknown")),
     (InvalidTask, Known(Exit.USAGE, "validation_failed", 422, "The request does not fit")),
     (TaskNotFound, Known(Exit.NOT_FOUND, "not_found", 404, "There is no such task")),
+    (
+        DeadLetterSettled,
+        Known(Exit.CONFLICT, "already_settled", 409, "The dead letter was dealt with already"),
+    ),
+    (
+        MoreThanExpected,
+        Known(Exit.CONFLICT, "more_than_expected", 409, "More match than were expected"),
+    ),
     (NotRetryable, Known(Exit.CONFLICT, "not_retryable", 409, "The task cannot be retried now")),
     (SchemaOutOfDate, Known(Exit.FAILED, "schema_out_of_date", 503, "The store must be migrated")),
     (ConfigurationError, Known(Exit.USAGE, "configuration", 400, "The set-up is wrong")),
     (StoreUnavailable, Known(Exit.UNREACHABLE, "store_unavailable", 503, "Out of reach")),
     (StoreFull, Known(Exit.FAILED, "store_full", 507, "The store's disk is full")),
     (StoreError, Known(Exit.FAILED, "store_failed", 500, "The store failed")),
+    (TaskFailed, Known(Exit.FAILED, "task_failed", 409, "The task failed or was cancelled")),
+    (TimeoutError, Known(Exit.TIMED_OUT, "timed_out", 504, "It did not happen in time")),
     (RotaError, Known(Exit.FAILED, "failed", 500, "The command failed")),
 )
 

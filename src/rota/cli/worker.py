@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from msgspec.structs import replace
 
 from rota import __version__
 from rota.app import Rota
@@ -44,6 +45,14 @@ class WorkerFlags:
         Parameter(help="After how long without a renewal its tasks go on.", show_default=True),
     ] = "30s"
     name: Annotated[str, Parameter(help="The worker's name in lists.")] = ""
+    pool: Annotated[
+        int,
+        Parameter(
+            help="How many processes for handlers that run in one; 0: one a core.",
+            converter=whole(0),
+            show_default=True,
+        ),
+    ] = 0
     no_stage: Annotated[bool, Parameter(help="Leave it to others to make tasks due.")] = False
     no_reap: Annotated[bool, Parameter(help="Leave lost workers' tasks to others.")] = False
     no_prune: Annotated[bool, Parameter(help="Leave old history to others.")] = False
@@ -58,6 +67,7 @@ class WorkerFlags:
             grace=length(self.grace, "--grace"),
             lease=length(self.lease, "--lease"),
             name=self.name,
+            pool=self.pool,
             stage=not self.no_stage,
             reap=not self.no_reap,
             prune=not self.no_prune,
@@ -101,7 +111,7 @@ def worker(
     warn_of_other_address(own, found.url)
     app = at_address(own, found.url)
     if processes == 1:
-        return _run_here(app, settings)
+        return _run_here(app, replace(settings, app_path=found.app.value))
     return _run_below(app, found.app.value, settings, processes, common)
 
 
@@ -122,7 +132,7 @@ def _run_below(
     with suppress(StoreUnavailable):
         reach(app)
     command = [sys.executable, "-m", "rota", "worker", path, *child_options(settings, common)]
-    return supervise(command, processes, SystemClock())
+    return supervise(command, processes, SystemClock(), app.connect)
 
 
 def child_options(settings: "WorkerSettings", common: Common) -> list[str]:
@@ -130,6 +140,8 @@ def child_options(settings: "WorkerSettings", common: Common) -> list[str]:
     words = [word for queue in settings.queues for word in ("--queue", queue)]
     words += ["--concurrency", str(settings.concurrency)]
     words += ["--grace", str(settings.grace / SECOND), "--lease", str(settings.lease / SECOND)]
+    if settings.pool:
+        words += ["--pool", str(settings.pool)]
     if settings.name:
         words += ["--name", settings.name]
     duties = {
