@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bench import drain, idle, latency, lateness, memory, submit, tenants
+from bench import drain, idle, latency, lateness, memory, purge, submit, tenants
 from bench.document import document
 from bench.options import DIALECTS, ROUNDS, Options
 from bench.report import Result, as_json, as_text
@@ -22,6 +22,7 @@ SCENARIOS: dict[str, Callable[[Options, Ground], Result]] = {
     "idle": idle.run,
     "memory": memory.run,
     "tenants": tenants.run,
+    "purge": purge.run,
 }
 
 

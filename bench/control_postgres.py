@@ -13,6 +13,7 @@ from rota.clock import Ids, wall
 from rota.config import HOUR
 from rota.store.postgres.rows import TASK_COLUMNS, task_row
 from rota.store.postgres.statements import execute, fetch
+from rota.store.postgres.tally import minute_of
 from rota.sync import new_event_loop
 
 T = TypeVar("T")
@@ -78,6 +79,7 @@ async def _drain(url: str, batch: int) -> float:
     async def finish() -> None:
         while rows := await claimed.get():
             ids, fences = [row[0] for row in rows], [row[1] for row in rows]
+            now = wall()
             await fetch(
                 finisher,
                 "to_completed",
@@ -85,7 +87,8 @@ async def _drain(url: str, batch: int) -> float:
                 fences=fences,
                 results=None,
                 session=session,
-                now=wall(),
+                now=now,
+                minute=minute_of(now),
             )
 
     began = time.process_time()
@@ -110,6 +113,7 @@ def _session(session_id: str) -> dict[str, Any]:
         "started_at": now,
         "lease_until": now + HOUR,
         "closed_at": None,
+        "process": "",
     }
 
 

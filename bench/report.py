@@ -21,6 +21,8 @@ LABELS = {
     "control_worker_mb": ("with few tasks", "MB"),
     "client_mb": ("client's memory", "MB"),
     "control_client_mb": ("with few tasks", "MB"),
+    "calm_p50_ms": ("without a purge, p50", "ms"),
+    "calm_p99_ms": ("without a purge, p99", "ms"),
 }
 """How the figures in `more` are called on a page, and their units."""
 

@@ -6,11 +6,16 @@ from inspect import iscoroutinefunction, signature
 from itertools import count
 
 import pytest
+from hypothesis import settings
 
 from rota.contrib.embedded import EmbeddedPostgres
 from tests.support.factories import Make
 
 _databases = count(1)
+
+# How long an example takes tells of the machine, not of the code; one that hangs hits the timeout.
+settings.register_profile("rota", deadline=None)
+settings.load_profile("rota")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from rota.clock import Ids, new_rng
-from rota.config import HOUR, LEASE, MINUTE, SECOND
+from rota.config import DAY, HOUR, LEASE, MINUTE, SECOND
 from rota.model import (
     AttemptError,
     Claimed,
@@ -13,6 +13,7 @@ from rota.model import (
     Micros,
     NewTask,
     PriorityClass,
+    Retention,
     Session,
     State,
     Transition,
@@ -80,9 +81,9 @@ def lane_of(task: NewTask) -> Lane:
     return Lane(task.queue, PriorityClass.of(task.priority), task.tenant)
 
 
-def completed(task: Claimed, result: str | None = None) -> Transition:
+def completed(task: Claimed, result: str | None = None, *, keep: bool = True) -> Transition:
     """The handler returned."""
-    return Transition(task.id, task.fence, State.COMPLETED, result=result)
+    return Transition(task.id, task.fence, State.COMPLETED, result=result, keep=keep)
 
 
 def cancelled(task: Claimed, reason: str = "no longer wanted") -> Transition:
@@ -90,9 +91,16 @@ def cancelled(task: Claimed, reason: str = "no longer wanted") -> Transition:
     return Transition(task.id, task.fence, State.CANCELLED, reason=reason)
 
 
-def failed(task: Claimed, error: str | None = None, reason: str = "5 of 5 attempts") -> Transition:
+def failed(
+    task: Claimed, error: str | None = None, reason: str = "5 of 5 attempts", **fields: Any
+) -> Transition:
     """No attempt is left."""
-    return _counted(task, State.FAILED, error=error, reason=reason)
+    alike = {
+        "group": "2b9f1c07d3aa",
+        "error_type": "ConnectionError",
+        "error_shape": "no route to the gateway",
+    }
+    return _counted(task, State.FAILED, error=error, reason=reason, **alike | fields)
 
 
 def again(
@@ -122,3 +130,15 @@ def error(attempt: int = 1, at: Micros = NOW, message: str = "no route to the ga
     """One failed attempt as JSON, the way a transition carries it."""
     found = AttemptError(at, attempt, "ConnectionError", message, traceback="in send_result")
     return msgspec.json.encode(found).decode()
+
+
+def kept(
+    span: Micros,
+    *,
+    cancelled: Micros | None = None,
+    failed: Micros = 10_000 * DAY,
+    discarded: Micros = 10_000 * DAY,
+    **queues: Micros,
+) -> Retention:
+    """Finished tasks are kept for a time, dead letters for ever unless told otherwise."""
+    return Retention(span, span if cancelled is None else cancelled, failed, discarded, queues)

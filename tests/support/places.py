@@ -14,7 +14,7 @@ from rota.store.base import Store
 Dialect = Literal["sqlite", "postgres"]
 
 DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
-TABLES = ("scheduled", "ready", "dead_letter", "finished", "task_key", "session")
+TABLES = ("scheduled", "ready", "dead_letter", "finished", "task_key", "session", "tally", "effect")
 
 
 class Place(Struct, frozen=True):

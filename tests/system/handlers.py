@@ -7,7 +7,10 @@ import time
 from pathlib import Path
 
 from rota import Backoff, Context, Retry, Rota
+from tests.system.effects import add_effects
+from tests.system.mixed import add_mixed
 from tests.system.record import Record
+from tests.system.stubborn import add_stubborn
 
 
 def make_app(url: str, path: Path) -> Rota:
@@ -36,11 +39,11 @@ def make_app(url: str, path: Path) -> Rota:
 
     @app.task
     async def burn(ctx: Context, n: int, seconds: float) -> None:
-        _burn(record, ctx, n, seconds)
+        burn_here(record, ctx, n, seconds)
 
     @app.task
     def burn_in_thread(ctx: Context, n: int, seconds: float) -> None:
-        _burn(record, ctx, n, seconds)
+        burn_here(record, ctx, n, seconds)
 
     @app.task
     async def kill_worker(ctx: Context, n: int) -> None:
@@ -58,10 +61,13 @@ def make_app(url: str, path: Path) -> Rota:
     async def nothing(n: int) -> int:
         return n
 
+    add_stubborn(app, record)
+    add_effects(app, record)
+    add_mixed(app)
     return app
 
 
-def _burn(record: Record, ctx: Context, n: int, seconds: float) -> None:
+def burn_here(record: Record, ctx: Context, n: int, seconds: float) -> None:
     """Keep the interpreter busy with pure Python, as a handler that parses much would."""
     record.add("start", ctx, n)
     end = time.monotonic() + seconds

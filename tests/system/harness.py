@@ -48,8 +48,8 @@ def stays(condition: Callable[[], bool], seconds: float) -> bool:
 class WorkerProcess:
     """A worker in a process of its own, with its log in a file."""
 
-    def __init__(self, arguments: list[str], log: Path) -> None:
-        command = [sys.executable, "-m", "tests.system.worker_main", *arguments]
+    def __init__(self, arguments: list[str], log: Path, under: list[str]) -> None:
+        command = [*under, sys.executable, "-m", "tests.system.worker_main", *arguments]
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
@@ -105,12 +105,15 @@ class Site:
         self.app.migrate()
         self.workers: list[WorkerProcess] = []
 
-    def start_worker(self, *, url: str = "", **options: object) -> WorkerProcess:
-        """Start a worker; `options` are those of `worker_main`."""
+    def start_worker(
+        self, *, url: str = "", under: list[str] | None = None, **options: object
+    ) -> WorkerProcess:
+        """Start a worker, `under` a command that runs it; `options` are those of `worker_main`."""
         arguments = [url or self.url, str(self.record.path)]
         for name, value in options.items():
             arguments += [f"--{name}", str(value)]
-        worker = WorkerProcess(arguments, self.folder / f"worker-{len(self.workers)}.log")
+        log = self.folder / f"worker-{len(self.workers)}.log"
+        worker = WorkerProcess(arguments, log, under or [])
         self.workers.append(worker)
         return worker
 

@@ -92,9 +92,9 @@ def test_a_client_waits_for_a_server_that_is_away_but_not_for_ever(
     server.stop("immediate")
     try:
         with ThreadPoolExecutor(4) as callers:
-            monkeypatch.setattr("rota.client.PATIENCE", 1.0)
+            monkeypatch.setattr(site.app._client, "_patience", 1.0)
             refused = list(callers.map(_refusal, [site] * 4))
-            monkeypatch.setattr("rota.client.PATIENCE", 30.0)
+            monkeypatch.setattr(site.app._client, "_patience", 30.0)
             waiting = callers.submit(site.app.submit, "note", {"n": 1})
             assert not waiting.done()
             server.start()

@@ -2,15 +2,19 @@
 
 import argparse
 import logging
+import os
 import sys
 from pathlib import Path
 
 from rota.clock import SystemClock, new_rng
 from rota.config import SECOND
+from rota.node import heart
 from rota.node.process import leave, run_here
 from rota.node.settings import WorkerSettings
 from rota.node.supervisor import supervise
 from tests.system.handlers import make_app
+from tests.system.heavy import APP_PATH, RECORD_VARIABLE, URL_VARIABLE, with_heavy
+from tests.system.record import Record
 
 
 def main() -> int:
@@ -23,17 +27,27 @@ def main() -> int:
     parser.add_argument("--grace", type=float, default=30.0)
     parser.add_argument("--name", default="")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--pool", type=int, default=0)
+    parser.add_argument("--soonest", type=float, default=heart.SOONEST)
     given = parser.parse_args()
+    heart.SOONEST = given.soonest
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
     if given.processes > 1:
         command = [sys.executable, "-m", "tests.system.worker_main", *sys.argv[1:]]
-        return supervise([*command, "--processes", "1"], given.processes, SystemClock())
+        connect = make_app(given.url, given.record).connect
+        return supervise([*command, "--processes", "1"], given.processes, SystemClock(), connect)
     app = make_app(given.url, given.record)
+    if given.pool:
+        # The processes of the pool import the app by themselves.
+        os.environ |= {URL_VARIABLE: given.url, RECORD_VARIABLE: str(given.record)}
+        with_heavy(app, Record(given.record))
     settings = WorkerSettings(
         concurrency=given.concurrency,
         lease=round(given.lease * SECOND),
         grace=round(given.grace * SECOND),
         name=given.name,
+        pool=given.pool,
+        app_path=APP_PATH,
     )
     return run_here(app.registry, app.connect, settings, rng=new_rng())
 

@@ -1,0 +1,56 @@
+"""Handlers that do not listen, and others that tell how far they are."""
+
+import asyncio
+import os
+import signal
+import time
+
+from rota import Context, Rota
+from tests.system.provider import Provider
+from tests.system.record import Record
+
+
+def add_stubborn(app: Rota, record: Record) -> None:
+    """Register the handlers with an app."""
+    _add_deaf(app, record)
+    _add_telling(app, record)
+
+
+def _add_deaf(app: Rota, record: Record) -> None:
+    @app.task
+    async def deaf(ctx: Context, n: int) -> None:
+        record.add("start", ctx, n)
+        while True:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                record.add("cancelled", ctx, n)
+
+    @app.task
+    def deaf_in_thread(ctx: Context, n: int, seconds: float) -> None:
+        record.add("start", ctx, n)
+        time.sleep(seconds)
+        record.add("end", ctx, n)
+
+
+def _add_telling(app: Rota, record: Record) -> None:
+    provider = Provider(record.path.with_suffix(".provider"))
+
+    @app.task
+    async def counts(ctx: Context, n: int) -> None:
+        for number in range(1_000_000):
+            ctx.progress(number, 1_000_000)
+            await asyncio.sleep(0.01)
+
+    @app.task
+    async def send_parts(ctx: Context, n: int, total: int, kill_after: int) -> int:
+        begin = ctx.last_checkpoint or 0
+        record.add("start", ctx, n)
+        for number in range(begin, total):
+            provider.send(f"{ctx.idempotency_key}/{number}")
+            ctx.progress(number + 1, total)
+            if number % 50 == 49:
+                await ctx.checkpoint(number + 1, flush=True)
+            if ctx.fence == 1 and number == kill_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return int(begin)
