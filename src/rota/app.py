@@ -22,6 +22,7 @@ from rota.model import Accepted
 from rota.options import DEFAULTS, TaskOptions, check_options, declared
 from rota.registry import Registry
 from rota.resource import Resource
+from rota.retention import Keep, check_retention
 from rota.store import masked, store_for
 from rota.store.base import Store
 from rota.task import TaskKind
@@ -39,7 +40,8 @@ class Rota:
     `url` is `sqlite:///file.db` or `postgresql://…`; without it `$ROTA_URL` counts, then
     `sqlite:///rota.db`. Nothing is opened before it is needed. A SQLite file is made and migrated
     at first use; a PostgreSQL database is migrated by `rota migrate`. Calls wait for a store that
-    is away for as long as `patience`.
+    is away for as long as `patience`. `keep` says for how long what is over can still be read, for
+    instance `{"completed": "1d", "queues": {"sms": "6h"}}`; workers drop what is older.
 
     >>> app = Rota("sqlite:///docs.db")
     >>> @app.task(queue="sms", priority=2, timeout=30)
@@ -49,8 +51,11 @@ class Rota:
     '{"student_id":1,"phone":"+91"}'
     """
 
-    def __init__(self, url: str | None = None, *, patience: Duration = PATIENCE) -> None:
+    def __init__(
+        self, url: str | None = None, *, patience: Duration = PATIENCE, keep: Keep | None = None
+    ) -> None:
         self.url = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+        self.retention = check_retention(keep)
         self.patience = declared(duration, patience, "patience", "Rota")
         self.registry = Registry()
         self._wire()
@@ -210,7 +215,7 @@ class Rota:
     def connect(self) -> Backend:
         """Return a backend of its own against the app's store, not yet open."""
         store: Store = store_for(self.url)
-        return _Opening(store, SystemClock(), new_rng())
+        return _Opening(store, SystemClock(), new_rng(), retention=self.retention)
 
     def migrate(self) -> list[str]:
         """Bring the store's schema up to date; return the names of what was applied (R8.6)."""

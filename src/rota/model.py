@@ -274,6 +274,7 @@ class Task(Struct, frozen=True, kw_only=True):
     replay_of: str | None = None
     replayed_as: str | None = None
     discarded_at: Micros | None = None
+    discard_reason: str | None = None
 
     @property
     def priority_class(self) -> PriorityClass:

@@ -63,6 +63,7 @@ def full(task: Task) -> dict[str, Any]:
         "replay_of": task.replay_of,
         "replayed_as": task.replayed_as,
         "discarded_at": _instant(task.discarded_at),
+        "discard_reason": task.discard_reason,
     }
 
 
@@ -96,7 +97,7 @@ def timeline(task: Task) -> list[Moment]:
     if task.replayed_as is not None:
         moments.append(Moment(born(task.replayed_as), "replayed", f"as {task.replayed_as}"))
     if task.discarded_at is not None:
-        moments.append(Moment(task.discarded_at, "discarded"))
+        moments.append(Moment(task.discarded_at, "discarded", task.discard_reason or ""))
     # Stable: what happened in the same microsecond stays in the order of a task's life.
     return sorted(moments, key=lambda moment: moment.at)
 

@@ -217,7 +217,8 @@ async def test_a_discarded_dead_letter_is_set_aside_and_can_be_taken_back(
 
     assert await store.discard([first], "wrong number", THEN) == [True]
 
-    assert await one(store, first) == msgspec.structs.replace(before, discarded_at=THEN)
+    aside = {"discarded_at": THEN, "discard_reason": "wrong number"}
+    assert await one(store, first) == msgspec.structs.replace(before, **aside)
     assert [task.id for task in await store.find(FAILED)] == [second]
     assert [task.id for task in await store.find(DISCARDED)] == [first]
     assert await store.count(EVERY_TASK, 10) == {State.FAILED: 1}

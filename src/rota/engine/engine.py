@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from rota.backend import Report
 from rota.clock import Clock, Ids, Rng
-from rota.config import KEEP_DISCARDED, KEEP_FAILED, KEEP_FINISHED
 from rota.engine.claim import Claims
 from rota.engine.finish import transitions
 from rota.engine.reap import reap
@@ -24,6 +23,7 @@ from rota.model import (
     Task,
     TaskFilter,
 )
+from rota.retention import RETENTION
 from rota.store.base import CHANGED, Pulse, Store, Wake
 
 STAGE_BATCH = 2_000
@@ -31,14 +31,6 @@ PRUNE_BATCH = 1_000
 SWEEP_BATCH = 1_000
 HELD_BATCH = 10_000
 """More than a worker holds; one that looks for what a lost answer hid has to see all of it."""
-
-RETENTION = Retention(
-    completed=KEEP_FINISHED,
-    cancelled=KEEP_FINISHED,
-    failed=KEEP_FAILED,
-    discarded=KEEP_DISCARDED,
-)
-"""How long what is over is kept unless the app says otherwise."""
 
 _WAITING = (State.READY, State.SCHEDULED)
 

@@ -128,6 +128,7 @@ def task_of(row: Record) -> Task:
         replay_of=str(row["replay_of"]) if row["replay_of"] else None,
         replayed_as=str(row["replayed_as"]) if row["replayed_as"] else None,
         discarded_at=row["discarded_at"],
+        discard_reason=row["discard_reason"],
     )
 
 

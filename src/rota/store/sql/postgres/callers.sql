@@ -119,7 +119,8 @@ select
     key, tags, headers, attempt, fence, lost, snoozes, null::uuid as session,
     null::jsonb as result, errors, null::text as reason,
     cancel_requested_at, progress_done, progress_total, checkpoint, null::text as error_group,
-    replay_of, null::uuid as replayed_as, null::bigint as discarded_at
+    replay_of, null::uuid as replayed_as, null::bigint as discarded_at,
+    null::text as discard_reason
 from rota.scheduled
 where id = any(:ids::uuid[])
 union all
@@ -131,7 +132,8 @@ select
     key, tags, headers, attempt, fence, lost, snoozes, session,
     null::jsonb as result, errors, null::text as reason,
     cancel_requested_at, progress_done, progress_total, checkpoint, null::text as error_group,
-    replay_of, null::uuid as replayed_as, null::bigint as discarded_at
+    replay_of, null::uuid as replayed_as, null::bigint as discarded_at,
+    null::text as discard_reason
 from rota.ready
 where id = any(:ids::uuid[])
 union all
@@ -142,7 +144,7 @@ select
     null::jsonb as result, errors, reason,
     null::bigint as cancel_requested_at, null::bigint as progress_done,
     null::bigint as progress_total, checkpoint, error_group,
-    replay_of, replayed_as, discarded_at
+    replay_of, replayed_as, discarded_at, discard_reason
 from rota.dead_letter
 where id = any(:ids::uuid[])
 union all
@@ -153,7 +155,8 @@ select
     result, errors, reason,
     null::bigint as cancel_requested_at, progress_done, progress_total,
     null::jsonb as checkpoint, null::text as error_group,
-    replay_of, null::uuid as replayed_as, null::bigint as discarded_at
+    replay_of, null::uuid as replayed_as, null::bigint as discarded_at,
+    null::text as discard_reason
 from rota.finished
 where id = any(:ids::uuid[]);
 

@@ -111,7 +111,8 @@ select
         'group', error_group,
         'replay_of', replay_of,
         'replayed_as', replayed_as,
-        'discarded_at', discarded_at
+        'discarded_at', discarded_at,
+        'discard_reason', discard_reason
     )
 from task
 where id in (select value from json_each(:ids));

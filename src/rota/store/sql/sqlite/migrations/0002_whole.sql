@@ -83,7 +83,8 @@ select
     null as started_at, null as finished_at, fence, attempt, lost, snoozes, payload, timeout,
     retry, expires_at, key, tags, headers, errors, null as session, null as result, null as reason,
     cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total,
-    null as error_group, replay_of, null as replayed_as, null as discarded_at
+    null as error_group, replay_of, null as replayed_as, null as discarded_at,
+    null as discard_reason
 from scheduled
 union all
 select
@@ -92,7 +93,8 @@ select
     started_at, null as finished_at, fence, attempt, lost, snoozes, payload, timeout,
     retry, expires_at, key, tags, headers, errors, session, null as result, null as reason,
     cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total,
-    null as error_group, replay_of, null as replayed_as, null as discarded_at
+    null as error_group, replay_of, null as replayed_as, null as discarded_at,
+    null as discard_reason
 from ready
 union all
 select
@@ -101,7 +103,7 @@ select
     retry, expires_at, key, tags, headers, errors, session, null as result, reason,
     null as cancel_requested_at, null as cancel_deadline, checkpoint,
     null as progress_done, null as progress_total,
-    error_group, replay_of, replayed_as, discarded_at
+    error_group, replay_of, replayed_as, discarded_at, discard_reason
 from dead_letter
 union all
 select
@@ -110,5 +112,6 @@ select
     retry, expires_at, key, tags, headers, errors, session, result, reason,
     null as cancel_requested_at, null as cancel_deadline, null as checkpoint,
     progress_done, progress_total,
-    null as error_group, replay_of, null as replayed_as, null as discarded_at
+    null as error_group, replay_of, null as replayed_as, null as discarded_at,
+    null as discard_reason
 from finished;
