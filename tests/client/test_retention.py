@@ -47,7 +47,9 @@ async def test_workers_of_the_app_drop_what_is_older(app: Rota, make: Make) -> N
 
     held = await backend.claim(session.id, ("default",), 1, ())
     await backend.finish(session.id, [Report(task, Completed(), Backoff()) for task in held])
-    dropped = await backend.prune()
+    dropped = 0
+    for _ in range(100):  # a store may go through a day of history piece by piece
+        dropped += await backend.prune()
     found = await backend.get([accepted.id])
     await backend.close()
 
