@@ -48,6 +48,10 @@ class Pooling(Running):
         self.slots.notebook = self.notebook
         self.notebook._refused = self.slots.refused
 
+    def processes(self) -> list[psutil.Process]:
+        """The pool's own processes, not what else this one has started."""
+        return [psutil.Process(child.pid) for child in self.pool._children]
+
     async def close(self) -> None:
         """End the processes."""
         await self.pool.close()
@@ -171,8 +175,7 @@ async def test_a_kill_costs_one_task_and_the_process_is_replaced() -> None:
     await it.start(do("wait", 1), do("wait", 2), claimed(3, "square"))
     with it.noting():
         await both_noted(it)
-        pids = [child.pid for child in psutil.Process().children()]
-        os.kill(pids[0], signal.SIGKILL)
+        os.kill(it.processes()[0].pid, signal.SIGKILL)
         await it.until(lambda: len(it.reports) == 2)
     it.slots.release_running()
     await it.run()
@@ -335,7 +338,7 @@ async def test_a_lost_lease_kills_the_processes() -> None:
     await it.start(do("wait"))
     with it.noting():
         await it.backend.noted.wait()
-    (child,) = psutil.Process().children()
+    (child,) = it.processes()
 
     it.slots.abandon()
     await it.run()
