@@ -20,7 +20,7 @@ _THREADS: Final = 3
 
 
 class Readers:
-    """Does reads, each on one unchanging view of the file."""
+    """Does reads. One statement sees one state of the file; with `view` all of a read's do."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -29,11 +29,14 @@ class Readers:
         self._gate = threading.Lock()
         self._connections: list[apsw.Connection] = []
 
-    async def do(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Do the read and return its value."""
+    async def do(self, work: Callable[[apsw.Connection], T], *, view: bool = False) -> T:
+        """Do the read and return its value.
+
+        `view` is for reads of several statements; an idle worker's looks are of one.
+        """
         loop = asyncio.get_running_loop()
         try:
-            reading = loop.run_in_executor(self._threads, self._read, work)
+            reading = loop.run_in_executor(self._threads, self._read, work, view)
         except RuntimeError as error:
             raise StoreError(f"the store {self._path} is closed") from error
         return await reading
@@ -44,9 +47,11 @@ class Readers:
         while self._connections:
             self._connections.pop().close(True)
 
-    def _read(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _read(self, work: Callable[[apsw.Connection], T], view: bool) -> T:
         with faults(self._path):
             connection = self._connection()
+            if not view:
+                return work(connection)
             connection.execute("begin")
             try:
                 return work(connection)

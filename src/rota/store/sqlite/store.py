@@ -158,20 +158,20 @@ class SQLiteStore:
         return await self._write.do(partial(callers.retry, ids=ids, now=now))
 
     async def get(self, ids: Sequence[str]) -> list[Task | None]:
-        return await self._read.do(partial(callers.get, ids=ids))
+        return await self._read.do(partial(callers.get, ids=ids), view=True)
 
     async def find(
         self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
     ) -> list[Task]:
         return await self._read.do(
-            partial(callers.find, where=where, before_id=before_id, limit=limit)
+            partial(callers.find, where=where, before_id=before_id, limit=limit), view=True
         )
 
     async def find_ids(
         self, where: TaskFilter, *, before_id: str | None = None, limit: int = 50
     ) -> list[str]:
         return await self._read.do(
-            partial(callers.find_ids, where=where, before_id=before_id, limit=limit)
+            partial(callers.find_ids, where=where, before_id=before_id, limit=limit), view=True
         )
 
     async def ahead(self, task_id: str, cap: int) -> int:
@@ -193,13 +193,15 @@ class SQLiteStore:
         return await self._write.do(partial(dead_letters.restore, ids=ids))
 
     async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-        return await self._read.do(partial(dead_letters.groups, where=where, limit=limit))
+        return await self._read.do(
+            partial(dead_letters.groups, where=where, limit=limit), view=True
+        )
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
         return await self._read.do(partial(tally.tallies, since=since))
 
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
-        return await self._read.do(partial(callers.count, where=where, cap=cap))
+        return await self._read.do(partial(callers.count, where=where, cap=cap), view=True)
 
     @property
     def _write(self) -> Writer:

@@ -13,7 +13,7 @@ from rota.store.sqlite.faults import faults
 
 INTERVAL: Final = 0.005
 """How often the version is looked at, in seconds, while there is news."""
-QUIET_INTERVAL: Final = 0.02
+QUIET_INTERVAL: Final = 0.03
 """How often when there was none for `_QUIET_AFTER` looks. A look takes 3 microseconds, but waking
 a process that sleeps costs up to 60, one per cent of a core at the shorter interval."""
 _QUIET_AFTER: Final = 100
