@@ -90,17 +90,29 @@ class Client:
 
     def submit(self, call: Call, connection: Any = None) -> Accepted:
         """Store one task and answer after its commit; with a `connection` in its transaction."""
-        task = self._task(call)
         if connection is not None:
-            return self.inside(connection).submit([task])[0]
+            return self.inside(connection).submit([self._task(call)])[0]
+        if not self._connected:
+            self.portal.run(self.opened)
+        task = self._task(call)
         return self._outbox(task).put(task).result()
 
     async def asubmit(self, call: Call, connection: Any = None) -> Accepted:
         """Store one task and answer after its commit; with a `connection` in its transaction."""
-        task = self._task(call)
         if connection is not None:
-            return (await self.inside(connection).asubmit([task]))[0]
+            return (await self.inside(connection).asubmit([self._task(call)]))[0]
+        if not self._connected:
+            await self.portal.arun(self.opened)
+        task = self._task(call)
         return await self._outbox(task).aput(task)
+
+    @property
+    def _connected(self) -> bool:
+        """Say whether the store's time is known: tasks are dated by that, not by this machine's."""
+        if self.portal.forked:
+            self._start()
+        opened = self._opened
+        return opened is not None and opened.done() and opened.exception() is None
 
     def inside(self, connection: Any) -> Inside:
         """Return what is done in the transaction of a caller's own connection."""
@@ -176,6 +188,8 @@ class Client:
         if connection is not None:
             yield from self._each_inside(source, self.inside(connection))
             return
+        if not self._connected:
+            self.portal.run(self.opened)
         under_way: deque[Future[list[Accepted]]] = deque()
         stored = 0
         while True:
@@ -199,6 +213,8 @@ class Client:
             async for answers in self._aeach_inside(source, self.inside(connection)):
                 yield answers
             return
+        if not self._connected:
+            await self.portal.arun(self.opened)
         under_way: deque[asyncio.Future[list[Accepted]]] = deque()
         stored = 0
         while True:

@@ -68,7 +68,8 @@ class Engine:
     # -- callers --------------------------------------------------------------------------------
 
     async def submit(self, tasks: Sequence[NewTask]) -> list[Accepted]:
-        now = self.clock.now()
+        # A clock that was set back since the tasks were made must not put off what is due at once.
+        now = max(self.clock.now(), *(task.created_at for task in tasks))
         accepted = await self.store.submit(tasks, now)
         await self._hint([task.run_at for task in tasks], now)
         return accepted
