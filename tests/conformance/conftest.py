@@ -1,4 +1,4 @@
-"""A store of each kind, and the loop that an `async` test runs on."""
+"""A store of each kind, and a bound on how long an `async` test may take."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,7 +9,6 @@ import pytest
 
 from rota.contrib.embedded import EmbeddedPostgres
 from rota.store.base import Store
-from tests.support.factories import Make
 from tests.support.places import DIALECTS, Place
 
 SECONDS = 45.0
@@ -27,19 +26,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     assert isinstance(runner, asyncio.Runner)
     runner.run(asyncio.wait_for(test, SECONDS))
     return True
-
-
-@pytest.fixture(autouse=True)
-def runner() -> Iterator[asyncio.Runner]:
-    """The event loop of this test and its fixtures."""
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture
-def make() -> Make:
-    """Makes this test's tasks and sessions."""
-    return Make()
 
 
 @pytest.fixture(scope="session")
