@@ -318,6 +318,36 @@ begin
 end
 $$;
 
+CREATE FUNCTION rota.drop_day(day text, counted_most integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET lock_timeout TO '30ms'
+    AS $_$
+declare
+    part regclass;
+    gone bigint;
+begin
+    if not rota.may_change_days() then
+        return 0;
+    end if;
+    part := to_regclass(format('rota.%I', day));
+    if part is null then
+        return 0;
+    end if;
+    execute format('select count(*) from (select from %s limit $1) as counted', part)
+    into gone
+    using counted_most;
+    if gone = counted_most then
+        select greatest(gone, reltuples::bigint) into gone
+        from pg_class
+        where oid = part;
+    end if;
+    execute format('drop table %s', part);
+    return gone;
+end
+$_$;
+
 CREATE FUNCTION rota.hold_key(task_kind text, task_tenant text, task_key text, task uuid, until bigint, moment bigint) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -364,6 +394,65 @@ $$;
 CREATE FUNCTION rota.json_bytes(given jsonb) RETURNS integer
     LANGUAGE sql IMMUTABLE
     RETURN octet_length(regexp_replace((given)::text, '("(?:[^"\\]|\\.)*")|([,:]) '::text, '\1\2'::text, 'g'::text));
+
+CREATE FUNCTION rota.make_day(day text, since bigint, until bigint, moved_most integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET lock_timeout TO '30ms'
+    AS $_$
+declare
+    strays bigint;
+begin
+    if not rota.may_change_days() then
+        return false;
+    elsif to_regclass(format('rota.%I', day)) is not null then
+        return false;
+    end if;
+    select count(*) into strays
+    from (
+        select
+        from rota.finished_default
+        where finished_at >= since
+            and finished_at < until
+        limit moved_most + 1
+    ) as stray;
+    if strays > moved_most then
+        return false;
+    end if;
+    execute format('create table rota.%I (like rota.finished including all)', day);
+    -- Only this lock and the next one are felt by others, and to attach takes both.
+    lock table rota.finished_default in access exclusive mode;
+    execute format(
+        'with stray as (
+            delete from rota.finished_default
+            where finished_at >= $1
+                and finished_at < $2
+            returning *
+        )
+        insert into rota.%I
+        select *
+        from stray',
+        day
+    )
+    using since, until;
+    execute format(
+        'alter table rota.finished attach partition rota.%I for values from (%s) to (%s)',
+        day, since, until
+    );
+    return true;
+end
+$_$;
+
+CREATE FUNCTION rota.may_change_days() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    perform set_config('idle_in_transaction_session_timeout', '1s', true);
+    return pg_try_advisory_xact_lock(1919906914);
+end
+$$;
 
 CREATE FUNCTION rota.new_id() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE

@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+TURNS = 3
+"""So many turns of a loop are enough for its transports to close."""
+
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """Return a new event loop, the fastest that is there."""
@@ -51,6 +54,8 @@ class Portal:
     def _run(loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         loop.run_forever()
+        # What somebody began and did not wait for must not meet a loop that is closed.
+        loop.run_until_complete(_end_all())
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
@@ -85,3 +90,13 @@ class Portal:
         if loop is not None and thread is not None and self._pid == os.getpid():
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
+
+
+async def _end_all() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    # A transport that was closed meanwhile lets go of its socket in the next turns of the loop.
+    for _ in range(TURNS):
+        await asyncio.sleep(0)

@@ -266,6 +266,16 @@ def test_a_closed_app_can_be_used_again(app: Rota, send: TaskKind[..., None]) ->
     assert app.tasks.count() == {State.READY: 2}
 
 
+def test_an_app_can_be_closed_amid_a_stream(app: Rota, send: TaskKind[..., None]) -> None:
+    """What is under way is ended, not left to meet a loop that is closed; warnings are errors."""
+    for _ in range(5):
+        next(iter(app.submit_each(map(send.bind, range(6 * BATCH)))))
+        app.close()
+
+    assert [thread for thread in threading.enumerate() if thread.name == "rota"] == []
+    assert app.tasks.count(cap=1)[State.READY] == 1
+
+
 def test_a_fork_has_connections_of_its_own(app: Rota, send: TaskKind[..., None]) -> None:
     """Reliability F29: a server that loads the app before it forks."""
     send.submit(1)

@@ -32,6 +32,10 @@ STEPS = {
     "expired_ready_ids",
     "expired_scheduled_ids",
     "mark_replayed",
+    "cancel_scheduled",
+    "cancel_ready",
+    "ask_to_cancel",
+    "add_tallies",
     "add_failed_tallies",
     "add_dropped_tallies",
 }
@@ -40,8 +44,9 @@ SERVER = {
     "send_hint",
     "read_clock",
     "history_days",
-    "one_maker",
-    "strays",
+    "make_day",
+    "drop_day",
+    "cancel",
     "add_up_tallies",
     "anything_overdue",
     "anything_over",
@@ -52,7 +57,8 @@ SERVER = {
     "complete_inside",
     "held_free",
 }
-"""What only a server needs: its clock, its days of history, its shards, its own functions."""
+"""What only a server needs: its clock, its days of history, its shards, its own functions; and as
+one statement what others must not wait for between two."""
 
 
 def names_of(dialect: Dialect) -> list[str]:

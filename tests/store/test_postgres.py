@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import asyncpg
+import msgspec
 import pytest
 
 from rota.contrib.embedded import EmbeddedPostgres
@@ -34,7 +35,7 @@ from rota.store.postgres.connections import HOT, TRIES, Line, Lines, Role
 from rota.store.postgres.faults import translated
 from rota.store.postgres.rows import TASK_COLUMNS
 from rota.store.postgres.statements import Connection, statement
-from tests.support.factories import LANE, LATER, NOW, Make, completed
+from tests.support.factories import LANE, LATER, NOW, Make, cancelled, completed
 from tests.support.places import Place
 
 LOOK = Look(LANE.queue, LANE.cls)
@@ -227,6 +228,41 @@ class TestFaults:
             tasks = await take(store, session, 1)
             assert await store.finish(session.id, [completed(t) for t in tasks], NOW) == [True]
             await place.rows("alter table ready add column if not exists newer int")
+
+
+class TestFinish:
+    async def test_rows_are_locked_in_the_order_of_their_ids(
+        self, place: Place, store: PostgresStore, session: Session, make: Make
+    ) -> None:
+        """R8.3: two who report the same tasks in different orders cannot block each other."""
+        await store.submit(make.tasks(5), NOW)
+        tasks = await take(store, session, 5)
+        reports = sorted(map(completed, tasks), key=lambda report: report.id, reverse=True)
+        first, *others = (f"'{report.id}'" for report in reversed(reports))
+        async with place.connection() as holder, holder.transaction():
+            await holder.execute(f"select from ready where id = {first} for update")
+            finishing = asyncio.create_task(store.finish(session.id, reports, NOW))
+            async with asyncio.timeout(10):
+                while not await place.value("select count(*) from pg_locks where not granted"):
+                    pass
+
+            free = f"select from ready where id in ({', '.join(others)}) for update skip locked"
+            assert len(await holder.fetch(free)) == 4
+
+        assert await finishing == [True] * 5
+
+    async def test_each_report_has_its_own_answer(
+        self, store: PostgresStore, session: Session, make: Make
+    ) -> None:
+        """R3.2: in the order in which they came, the second of two equal ones too late."""
+        await store.submit(make.tasks(4), NOW)
+        tasks = sorted(await take(store, session, 4), key=lambda task: task.id, reverse=True)
+        reports = [completed(tasks[0]), cancelled(tasks[1]), completed(tasks[2])]
+        unknown = msgspec.structs.replace(completed(tasks[3]), fence=7)
+
+        answers = await store.finish(session.id, [unknown, *reports, reports[0]], NOW)
+
+        assert answers == [False, True, True, True, False]
 
 
 class TestPooler:

@@ -16,6 +16,7 @@ Matches = Callable[[str], bool]
 HOST = "127.0.0.1"
 CHUNK = 65536
 SSL_REQUEST = 80877103
+TERMINATE = b"X"
 
 
 class Messages:
@@ -64,6 +65,7 @@ class Proxy:
         self._matches: Matches = _nothing
         self._every = 1
         self._matched = 0
+        self._words: int | None = None
         self._links: set[asyncio.Task[None]] = set()
         self.silent = False
         self.cuts = 0
@@ -93,11 +95,26 @@ class Proxy:
 
     def heal(self) -> None:
         """Break nothing any more."""
-        self._matches, self.silent = _nothing, False
+        self._matches, self._words, self.silent = _nothing, None, False
 
     def fall_silent(self) -> None:
         """Swallow everything in both directions: no answer and no error, as of a dead network."""
         self.silent = True
+
+    def fall_silent_after(self, words: int) -> None:
+        """Swallow everything from the word on that a client sends after so many others.
+
+        A word is what it sends at once, before it waits for an answer: it can be stopped after each
+        of them, and at no other point.
+        """
+        self._words = words
+
+    def count_word(self) -> None:
+        """Take note that a client sends something."""
+        if self._words == 0:
+            self.silent = True
+        elif self._words is not None:
+            self._words -= 1
 
     def dooms(self, statements: list[str]) -> bool:
         """Say whether the answer to a request with these statements shall not arrive."""
@@ -167,6 +184,8 @@ class _Link:
         statements = Statements()
         while data := await self._client[0].read(CHUNK):
             self._doomed = self._doomed or self._proxy.dooms(list(statements.feed(data)))
+            if not data.startswith(TERMINATE):
+                self._proxy.count_word()
             if not self._proxy.silent:
                 self._server[1].write(data)
 

@@ -27,7 +27,7 @@ def test_memory_does_not_grow_over_200_000_mixed_tasks(sqlite_site: Site) -> Non
     total = (WARM_UP + BATCHES) * BATCH
     counts = sqlite_site.app.tasks.count(cap=total)
     assert counts == {State.COMPLETED: total * 99 // 100, State.FAILED: total // 100}
-    assert _slope(sizes[WARM_UP:]) * 100_000 / BATCH < PER_100_000, sizes
+    assert _growth(sizes[WARM_UP:]) * 100_000 / BATCH < PER_100_000, sizes
 
 
 def _drain(site: Site, first: int) -> None:
@@ -36,9 +36,10 @@ def _drain(site: Site, first: int) -> None:
     wait_until(lambda: site.rows(LEFT) == [(0,)], 60)
 
 
-def _slope(values: list[int]) -> float:
-    """Return the growth from one to the next of the straight line that is nearest to them all."""
-    places = range(len(values))
-    middle, mean = sum(places) / len(values), sum(values) / len(values)
-    above = sum((place - middle) * (values[place] - mean) for place in places)
-    return above / sum((place - middle) ** 2 for place in places)
+def _growth(sizes: list[int]) -> float:
+    """Return how much larger each batch leaves it, by the least of the first and the last half.
+
+    What is in use at a moment comes and goes with how busy the machine is; a leak never goes.
+    """
+    half = len(sizes) // 2
+    return (min(sizes[half:]) - min(sizes[:half])) / half

@@ -74,6 +74,8 @@ class Line:
         self._seconds = seconds
         self._connection: Connection = None
         self._lock = asyncio.Lock()
+        self.shut = False
+        """Whether the store is closed: what somebody began before must not connect anew."""
         self.users = 0
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
@@ -96,6 +98,8 @@ class Line:
         connection = self._connection
         if connection is None or connection.is_closed() or connection.is_in_transaction():
             self.drop()
+            if self.shut:
+                raise StoreUnavailable("the store has been closed")
             connection = await self._address.connect(self._settings, self._seconds)
             self._connection = connection
         if not self._address.pooled:
@@ -140,7 +144,17 @@ class Lines:
         """Do `work` on the least used line of a role."""
         return await min(self._lines[role], key=lambda line: line.users).run(work)
 
+    def open(self) -> None:
+        """Let the lines connect, at their first use."""
+        for line in self._everyone:
+            line.shut = False
+
     async def close(self) -> None:
-        """Close every line."""
-        everyone = [line for lines in self._lines.values() for line in lines]
-        await asyncio.gather(*(line.close() for line in everyone))
+        """Close every line; none connects again before `open`."""
+        for line in self._everyone:
+            line.shut = True
+        await asyncio.gather(*(line.close() for line in self._everyone))
+
+    @property
+    def _everyone(self) -> list[Line]:
+        return [line for lines in self._lines.values() for line in lines]

@@ -47,8 +47,10 @@ async def finish(
 ) -> list[bool]:
     """Carry out the transitions whose session and fence are right; say for each if it was."""
     groups: dict[str, list[int]] = {}
-    for place, transition in enumerate(transitions):
-        groups.setdefault(_statement_for(transition), []).append(place)
+    # By id, so that two who report the same tasks cannot block each other; equal reports stay in
+    # their order.
+    for place in sorted(range(len(transitions)), key=lambda place: transitions[place].id):
+        groups.setdefault(_statement_for(transitions[place]), []).append(place)
     applied = [False] * len(transitions)
     async with connection.transaction() if len(groups) > 1 else nullcontext():
         # In one order everywhere: each of them may write to the tally.

@@ -5,11 +5,10 @@ nothing ever fails for the lack of one.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -24,17 +23,12 @@ AHEAD: Final = 3
 """So many days after today have their partitions already; the makers may be away that long."""
 MOVED_MOST: Final = 2_000
 """With more than this in the way a day's partition is not made: moving it would hold up others."""
-LOCK_TIMEOUT: Final = "30ms"
-"""So long a change waits for its locks; whoever comes meanwhile waits behind it, and no longer."""
 TRIES: Final = 5
+"""So often a change is tried; each time it waits 30 ms for its locks, and who comes meanwhile waits
+behind it, no longer."""
 PAUSE_SECONDS: Final = 0.2
 COUNTED_MOST: Final = 100_000
 """A day with more tasks than this is not counted when it goes; its statistics tell enough."""
-
-_Change = Callable[[Connection, "Day"], Awaitable[int | None]]
-
-_MAKER: Final = 0x726F7462
-"""The advisory lock of whoever makes or drops partitions; others leave it to them."""
 
 
 class InTheWay(Exception):
@@ -84,75 +78,29 @@ async def make_ahead(line: Line, known: list[Day], now: Micros) -> None:
     for n in range(AHEAD + 1):
         day = Day(today.begin + n * DAY)
         if day not in known:
-            await _patiently(line, _make, day)
+            bounds = {"since": day.begin, "until": day.end}
+            await _patiently(line, "make_day", day=day.partition, moved_most=MOVED_MOST, **bounds)
 
 
 async def drop(line: Line, day: Day) -> int:
     """Drop a day's partition with all that is in it; return how many tasks that were."""
-    return await _patiently(line, _drop, day) or 0
+    return int(await _patiently(line, "drop_day", day=day.partition, counted_most=COUNTED_MOST))
 
 
-async def _patiently(line: Line, change: _Change, day: Day) -> int | None:
+async def _patiently(line: Line, change: str, **values: Any) -> Any:
     """Make a change in spite of others who use the tables; `InTheWay` if they leave no room."""
     for tries in range(TRIES):
         if tries:
             await asyncio.sleep(PAUSE_SECONDS)
         with suppress(InTheWay):
-            return await line.run(partial(_briefly, change, day))
+            return await line.run(partial(_briefly, change, values))
     raise InTheWay
 
 
-async def _briefly(change: _Change, day: Day, connection: Connection) -> int | None:
+async def _briefly(change: str, values: dict[str, Any], connection: Connection) -> Any:
+    # One statement, which the server carries through and commits: others wait for the change once
+    # it has its locks, and must not wait for a process that was stopped in the middle of it.
     try:
-        async with connection.transaction():
-            if not await fetch_value(connection, "one_maker", key=_MAKER):
-                return None
-            await connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'")
-            # Everyone waits for the change once it has its locks; nobody for a maker gone silent.
-            await connection.execute("set local idle_in_transaction_session_timeout = '1s'")
-            return await change(connection, day)
+        return await fetch_value(connection, change, **values)
     except driver().LockNotAvailableError:
         raise InTheWay from None
-
-
-async def _make(connection: Connection, day: Day) -> int | None:
-    if await _is_there(connection, day):
-        return None
-    bounds = {"since": day.begin, "until": day.end}
-    strays = await fetch_value(connection, "strays", **bounds, limit=MOVED_MOST + 1)
-    if strays > MOVED_MOST:
-        return None
-    name = day.partition
-    await connection.execute(f"create table rota.{name} (like rota.finished including all)")
-    # Only this lock and the next one are felt by others, and to attach takes both.
-    await connection.execute("lock table rota.finished_default in access exclusive mode")
-    await connection.execute(
-        f"with strays as (delete from rota.finished_default "  # noqa: S608 - a name of ours
-        f"where finished_at >= $1 and finished_at < $2 returning *) "
-        f"insert into rota.{name} select * from strays",
-        day.begin,
-        day.end,
-    )
-    await connection.execute(
-        f"alter table rota.finished attach partition rota.{name} "
-        f"for values from ({day.begin}) to ({day.end})"
-    )
-    return 0
-
-
-async def _drop(connection: Connection, day: Day) -> int | None:
-    if not await _is_there(connection, day):
-        return None
-    name = f"rota.{day.partition}"
-    some = f"select from {name} limit {COUNTED_MOST}"
-    gone = await connection.fetchval(f"select count(*) from ({some}) as counted")  # noqa: S608
-    if gone == COUNTED_MOST:
-        known = "select reltuples::bigint from pg_class where oid = $1::regclass"
-        gone = max(gone, await connection.fetchval(known, name))
-    await connection.execute(f"drop table {name}")
-    return int(gone)
-
-
-async def _is_there(connection: Connection, day: Day) -> bool:
-    found = await connection.fetchval("select to_regclass($1)", f"rota.{day.partition}")
-    return found is not None

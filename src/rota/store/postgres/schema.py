@@ -1,7 +1,11 @@
 """The schema: brings it up to date, and says whether it is."""
 
+from functools import partial
+
 from rota.errors import ConfigurationError, SchemaOutOfDate
-from rota.store.postgres.statements import Connection, fetch_value
+from rota.store.postgres.connections import Line
+from rota.store.postgres.faults import driver
+from rota.store.postgres.statements import Connection, statement
 from rota.store.sqlfiles import Migration, migrations
 
 _OLDEST = 14
@@ -10,15 +14,43 @@ _LOCK = 0x726F7461
 """The advisory lock under which migrations run: "rota" in ASCII."""
 _LOCK_SECONDS = 10
 """How long a migration waits for a table that others use, while new users queue up behind it."""
+_SILENT_SECONDS = 5
+"""With a pooler beginning and end of a transaction are messages of their own; so long the server
+waits for the last one."""
+_APPLIED = "RT003"
+"""The code by which a migration refuses to be applied again."""
+_SCRIPT = """
+select pg_advisory_xact_lock({lock});
+select
+    set_config('lock_timeout', '{seconds}s', true),
+    set_config('idle_in_transaction_session_timeout', '{silent}s', true);
+do $$
+begin
+    if to_regclass('rota.migration') is not null then
+        if exists (select from rota.migration where number >= {number}) then
+            raise exception using errcode = '{applied}', message = 'applied already';
+        end if;
+    end if;
+end
+$$;
+{sql}
+insert into rota.migration (number, name, applied_at)
+values ({number}, '{name}', ({clock}));
+"""
 
 
-async def migrate(connection: Connection) -> list[str]:
+class _AppliedAlready(Exception):
+    """Somebody else has applied the migration since we looked."""
+
+
+async def migrate(line: Line) -> list[str]:
     """Apply what is missing, each migration in one transaction with its record."""
-    await _refuse_unfit(connection)
+    await line.run(_refuse_unfit)
+    there = await line.run(newest)
     return [
         migration.name
         for migration in migrations("postgres")
-        if await _applied(connection, migration)
+        if migration.number > there and await _applied(line, migration)
     ]
 
 
@@ -34,20 +66,31 @@ async def _refuse_unfit(connection: Connection) -> None:
         )
 
 
-async def _applied(connection: Connection, migration: Migration) -> bool:
-    async with connection.transaction():
-        await connection.execute("select pg_advisory_xact_lock($1)", _LOCK)
-        if await newest(connection) >= migration.number:
-            return False
-        await connection.execute(f"set local lock_timeout = '{_LOCK_SECONDS}s'")
-        await connection.execute(migration.sql)
-        await connection.execute(
-            "insert into rota.migration (number, name, applied_at) values ($1, $2, $3)",
-            migration.number,
-            migration.name,
-            await fetch_value(connection, "read_clock"),
-        )
+async def _applied(line: Line, migration: Migration) -> bool:
+    script = _SCRIPT.format(
+        lock=_LOCK,
+        seconds=_LOCK_SECONDS,
+        silent=_SILENT_SECONDS,
+        applied=_APPLIED,
+        clock=statement("read_clock").sql,
+        **migration._asdict(),
+    )
+    try:
+        await line.run(partial(_carry_out, script))
+    except _AppliedAlready:
+        return False
     return True
+
+
+async def _carry_out(script: str, connection: Connection) -> None:
+    # In one message, which the server carries through and commits: whoever uses the tables waits
+    # for it, and must not wait for a process that was stopped in the middle of it.
+    try:
+        await connection.execute(script)
+    except driver().PostgresError as error:
+        if error.sqlstate == _APPLIED:
+            raise _AppliedAlready from None
+        raise
 
 
 async def newest(connection: Connection) -> int:

@@ -70,6 +70,7 @@ class PostgresStore:
     # -- its own life ---------------------------------------------------------------------------
 
     async def open(self) -> None:
+        self._lines.open()
         await self._lines.run(Role.DUTY, schema.check)
 
     async def close(self) -> None:
@@ -80,7 +81,7 @@ class PostgresStore:
     async def migrate(self) -> list[str]:
         line = Line(self._address, MIGRATION, None)
         try:
-            return await line.run(schema.migrate)
+            return await schema.migrate(line)
         finally:
             await line.close()
 
@@ -205,7 +206,7 @@ class PostgresStore:
     async def cancel(
         self, ids: Sequence[str], now: Micros, deadline: Micros | None = None
     ) -> list[CancelOutcome]:
-        return await self._do(Role.CALL, cancel.cancel, ids, now, deadline)
+        return await cancel.cancel(self._lines, ids, now, deadline)
 
     async def retry(self, ids: Sequence[str], now: Micros) -> list[RetryOutcome]:
         return await self._do(Role.CALL, callers.retry, ids, now)

@@ -1,52 +1,63 @@
--- name: cancel_scheduled
--- Move scheduled tasks to finished, as cancelled; return them for the tally.
-with gone as (
+-- name: cancel
+-- Cancel tasks that wait: move them to finished and count them. Ask running ones to stop: the first
+-- request and the earliest deadline count. Return what became of each; what moved on meanwhile is
+-- left out. Written like this, "no session" does not lead to the index of the lanes.
+with scheduled as (
     delete from rota.scheduled
     where id = any(:ids::uuid[])
     returning *
-)
-insert into rota.finished (
-    id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
-)
-select
-    id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'cancelled', :now::bigint, :reason::text, progress_done, progress_total, replay_of
-from gone
-returning id::text, queue, kind;
-
--- name: cancel_ready
--- Move ready tasks that no session holds to finished, as cancelled; return them for the tally.
--- Written like this, "no session" does not lead to the index of the lanes, which has it too.
-with gone as (
+),
+ready as (
     delete from rota.ready
     where id = any(:ids::uuid[])
         and (session is null) is true
     returning *
+),
+asked as (
+    update rota.ready
+    set cancel_requested_at = coalesce(cancel_requested_at, :now::bigint),
+        cancel_deadline = least(cancel_deadline, :deadline::bigint)
+    where id = any(:ids::uuid[])
+        and (session is not null) is true
+    returning id
+),
+gone as (
+    select
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
+        errors, progress_done, progress_total, replay_of
+    from scheduled
+    union all
+    select
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
+        errors, progress_done, progress_total, replay_of
+    from ready
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'cancelled', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
+),
+cancelled as (
+    insert into rota.finished (
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
+        errors, progress_done, progress_total, replay_of,
+        state, finished_at, reason
+    )
+    select *, 'cancelled', :now::bigint, :reason::text
+    from gone
+    returning id
 )
-insert into rota.finished (
-    id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
-)
-select
-    id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'cancelled', :now::bigint, :reason::text, progress_done, progress_total, replay_of
-from gone
-returning id::text, queue, kind;
-
--- name: ask_to_cancel
--- Mark running tasks as asked to stop; the first request and the earliest deadline count. Return
--- their ids.
-update rota.ready
-set cancel_requested_at = coalesce(cancel_requested_at, :now::bigint),
-    cancel_deadline = least(cancel_deadline, :deadline::bigint)
-where id = any(:ids::uuid[])
-    and (session is not null) is true
-returning id::text;
+select id::text, 'completed'
+from cancelled
+union all
+select id::text, 'accepted'
+from asked;
 
 -- name: retry_failed
 -- Move dead letters that are still to be dealt with to ready, their counters back at zero, without

@@ -8,7 +8,7 @@ order by ready.id;
 
 -- name: revoke_overdue
 -- Move running tasks that did not stop by their deadline to finished, as cancelled, the longest
--- overdue first; return them for the tally.
+-- overdue first, and count them; return their ids.
 with gone as (
     delete from rota.ready
     where ctid = any(array(
@@ -21,6 +21,14 @@ with gone as (
         for update skip locked
     ))
     returning *
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'cancelled', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
 )
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
@@ -33,11 +41,11 @@ select
     'cancelled', started_at, :now::bigint, session, :reason::text,
     progress_done, progress_total, replay_of
 from gone
-returning id::text, queue, kind;
+returning id::text;
 
 -- name: expire_ready
 -- Move ready tasks whose time is over, or that came back after they were asked to stop, to
--- finished, as cancelled; return them for the tally.
+-- finished, as cancelled, and count them; return their ids.
 with asked as materialized (
     select ctid as place
     from rota.ready
@@ -66,6 +74,14 @@ gone as (
         from late
     ))
     returning *
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'cancelled', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
 )
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
@@ -79,11 +95,11 @@ select
     case when cancel_requested_at is null then :expired::text else :asked::text end,
     progress_done, progress_total, replay_of
 from gone
-returning id::text, queue, kind;
+returning id::text;
 
 -- name: expire_scheduled
 -- Move scheduled tasks whose time is over, or that came back after they were asked to stop, to
--- finished, as cancelled; return them for the tally.
+-- finished, as cancelled, and count them; return their ids.
 with asked as materialized (
     select ctid as place
     from rota.scheduled
@@ -110,6 +126,14 @@ gone as (
         from late
     ))
     returning *
+),
+counted as (
+    insert into rota.tally as tally (minute, queue, kind, state, shard, count)
+    select :minute::bigint, queue, kind, 'cancelled', rota.shard(), count(*)
+    from gone
+    group by queue, kind
+    on conflict (minute, queue, kind, state, shard) do update
+    set count = tally.count + excluded.count
 )
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
@@ -123,7 +147,7 @@ select
     case when cancel_requested_at is null then :expired::text else :asked::text end,
     progress_done, progress_total, replay_of
 from gone
-returning id::text, queue, kind;
+returning id::text;
 
 -- name: anything_overdue
 -- Say whether a running task did not stop by its deadline.

@@ -65,20 +65,14 @@ where child.inhparent = 'rota.finished'::regclass
     and class.relname ~ '^finished_[0-9]{8}$'
 order by class.relname;
 
--- name: one_maker
--- Say whether this transaction is the only one that makes or drops partitions.
-select pg_try_advisory_xact_lock(:key);
+-- name: make_day
+-- Make a day's partition and move there what finished on that day, if it has none and not too much
+-- is in the way.
+select rota.make_day(:day, :since, :until, :moved_most);
 
--- name: strays
--- Count what finished between two instants and lies in the partition for days that have none.
-select count(*)
-from (
-    select
-    from rota.finished_default
-    where finished_at >= :since
-        and finished_at < :until
-    limit :limit
-) as stray;
+-- name: drop_day
+-- Drop a day's partition with all that is in it; return how many tasks that were.
+select rota.drop_day(:day, :counted_most);
 
 -- name: prune_effects
 -- Forget the effects of long ago.

@@ -1,12 +1,3 @@
--- name: add_tallies
--- Count tasks that ended to those that ended in the same minute.
-insert into rota.tally as tally (minute, queue, kind, state, shard, count)
-select :minute::bigint, queue, kind, :state::text, rota.shard(), number
-from unnest(:queues::text[], :kinds::text[], :counts::bigint[]) as ended (queue, kind, number)
-order by queue, kind
-on conflict (minute, queue, kind, state, shard) do update
-set count = tally.count + excluded.count;
-
 -- name: read_tallies
 -- Return how many tasks ended since the beginning of a minute.
 select queue, kind, state, sum(count)::bigint

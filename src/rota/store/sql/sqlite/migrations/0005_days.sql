@@ -1,0 +1,1 @@
+-- PostgreSQL has functions of its own for its days of history; SQLite has no days.
