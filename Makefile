@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 ARGS ?=
+JOBS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -28,8 +29,15 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: setup ## run the demonstration; ARGS="--store postgres" for PostgreSQL
 	@$(BIN)/rota demo $(ARGS)
 
+# The quick tests wait for disks and servers more than they compute, so several run side by side;
+# those that watch real processes by the real clock run one after the other.
 test: setup ## run every test; ARGS="-k name" for some
+ifeq ($(ARGS),)
+	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal
+	@$(BIN)/python -m pytest -m slow
+else
 	@$(BIN)/python -m pytest $(ARGS)
+endif
 
 check: setup ## format, lint, types, import rules
 	$(BIN)/ruff format --check .

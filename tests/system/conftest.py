@@ -8,6 +8,15 @@ import pytest
 from tests.support.places import DIALECTS, Place
 from tests.system.harness import Site
 
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all tests of this folder: they start processes and watch them by the real clock."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(params=DIALECTS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
