@@ -23,7 +23,9 @@ sqlite_only = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 
 
 @sqlite_only
-@pytest.mark.parametrize("what", [7, "sqlite:///rota.db", object(), sqlite3], ids=["number", "text", "object", "module"])
+@pytest.mark.parametrize(
+    "what", [7, "sqlite:///rota.db", object(), sqlite3], ids=["number", "text", "object", "module"]
+)
 def test_what_is_no_connection_is_refused(send: Send, what: Any) -> None:
     """R1.6: the message names those that are."""
     with pytest.raises(ConfigurationError, match=r"psycopg\.Connection.*SQLAlchemy.*apsw"):
