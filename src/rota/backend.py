@@ -27,19 +27,36 @@ from rota.model import (
 )
 from rota.policy.lifecycle import Ending
 from rota.policy.retry import Backoff
+from rota.schedule import Admitted, Fired, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.shares import Depth, Limit, LimitUse, Settings
 from rota.store.base import Pulse, Wake
+from rota.store.sharing import AnySettings
 
 
 class Report(Struct, frozen=True, gc=False):
     """What a worker reports of a task that it held; `backoff` is the policy of the task's kind.
 
-    With `keep` False a task that completes leaves no row, only its count (R9.5).
+    With `keep` False a task that completes leaves no row, only its count (R9.5). `seconds` is how
+    long its slot was taken, None if it was not run.
     """
 
     task: Claimed
     ending: Ending
     backoff: Backoff
     keep: bool = True
+    seconds: float | None = None
+
+
+class Claim(Struct, frozen=True):
+    """What a claim handed out, and when there may be more although nothing else happens.
+
+    `again_at` is set if a limit held something back that it will let through then, or if not all
+    was looked at. `spared` says that work under limits was left out for the lack of a free slot.
+    """
+
+    tasks: list[Claimed]
+    again_at: Micros | None = None
+    spared: bool = False
 
 
 class Backend(Protocol):
@@ -113,6 +130,84 @@ class Backend(Protocol):
         """Return how many tasks ended since, by (queue, kind, state)."""
         ...
 
+    # -- schedules ------------------------------------------------------------------------------
+
+    async def create_schedule(self, schedule: Schedule) -> bool:
+        """Store a schedule; False if another one has its name."""
+        ...
+
+    async def change_schedule(
+        self, schedule: Schedule, version: int, cursor: Micros, skips: Sequence[Skip] = ()
+    ) -> bool:
+        """Replace a schedule that is still at this version and cursor."""
+        ...
+
+    async def remove_schedule(self, schedule_id: str) -> bool:
+        """Remove a schedule; its tasks are left alone."""
+        ...
+
+    async def get_schedules(self, names: Sequence[str]) -> list[Schedule | None]:
+        """Return each schedule by its name or id, or None."""
+        ...
+
+    async def find_schedules(
+        self, where: ScheduleFilter, *, after_name: str, limit: int
+    ) -> list[Schedule]:
+        """Return matching schedules by name."""
+        ...
+
+    async def live(self, schedule_ids: Sequence[str], cap: int) -> list[int]:
+        """Return how many tasks of each schedule are not over."""
+        ...
+
+    async def fire_extra(self, schedule_id: str, runs: Sequence[Run], *, slots: bool) -> list[bool]:
+        """Make tasks of a schedule besides its firings: a backfill, or run now (R6.8)."""
+        ...
+
+    async def slots(self, schedule_id: str, before: Micros | None, limit: int) -> list[Slot]:
+        """Return what became of a schedule's slots, the newest first."""
+        ...
+
+    async def gate_use(self, key: str, cap: int) -> GateUse:
+        """Count what is inside a gate and what waits at it."""
+        ...
+
+    # -- sharing --------------------------------------------------------------------------------
+
+    async def settings(self) -> Settings:
+        """Return all settings and limits."""
+        ...
+
+    async def put_settings(self, new: AnySettings, version: int) -> bool:
+        """Replace settings that still have this version, and tell the nodes."""
+        ...
+
+    async def drop_settings(self, old: AnySettings) -> bool:
+        """Forget settings, and tell the nodes."""
+        ...
+
+    async def put_limit(self, limit: Limit, version: int) -> bool:
+        """Replace a limit that still has this version, and tell the nodes."""
+        ...
+
+    async def drop_limit(self, limit_id: str) -> bool:
+        """Remove a limit, and tell the nodes."""
+        ...
+
+    async def limit_use(self, limit_ids: Sequence[str]) -> list[LimitUse]:
+        """Return how much of these limits is in use."""
+        ...
+
+    async def depths(
+        self, queues: Sequence[str], tenants: Sequence[str], cap: int
+    ) -> tuple[list[Depth], list[Depth]]:
+        """Count the ready tasks that wait, by queue and by tenant."""
+        ...
+
+    async def queues_with_work(self) -> list[str]:
+        """Return the queues that have a ready task."""
+        ...
+
     async def sessions(self, *, live: bool = True) -> list[Session]:
         """Return the workers' sessions, newest first; all of them unless only the live ones."""
         ...
@@ -122,9 +217,19 @@ class Backend(Protocol):
         ...
 
     async def claim(
-        self, session_id: str, queues: Sequence[str], slots: int, avoid: Sequence[str]
-    ) -> list[Claimed]:
-        """Hand out at most `slots` tasks of these queues, fairly (R7.1-R7.3)."""
+        self,
+        session_id: str,
+        queues: Sequence[str],
+        slots: int,
+        avoid: Sequence[str],
+        *,
+        spare: int = 0,
+    ) -> Claim:
+        """Hand out at most `slots` tasks of these queues, fairly (R7.1-R7.5).
+
+        `spare` of the slots are for tasks that will wait in the worker's buffer; lanes under a
+        limit are not taken for those, so that what a limit lets through runs at once.
+        """
         ...
 
     async def held(self, session_id: str) -> list[Claimed]:
@@ -157,6 +262,21 @@ class Backend(Protocol):
 
     async def stage(self) -> Staged:
         """Make due tasks ready; says when the next one is due."""
+        ...
+
+    async def admit(self) -> Admitted:
+        """Let in what waits at gates that have room.
+
+        `finish` and `stage` do so by themselves; this finds what a crash or another way out left.
+        """
+        ...
+
+    async def fire(self) -> Fired:
+        """Decide the slots that have come; says when the next one will (R6.4)."""
+        ...
+
+    async def replan(self) -> int:
+        """Work out anew the next slots that were found with other time zone data (R6.2)."""
         ...
 
     async def reap(self) -> int:

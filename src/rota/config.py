@@ -9,6 +9,8 @@ HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 
 DEFAULT_URL: Final = "sqlite:///rota.db"
+APP_NAME: Final = "app"
+"""What a program is called that does not say; nobody can tell two such programs apart."""
 URL_VARIABLE: Final = "ROTA_URL"
 
 PAYLOAD_BYTES: Final = 256 * 1024
@@ -49,3 +51,27 @@ KEEP_SESSIONS: Final = HOUR
 KEEP_TALLIES: Final = 7 * DAY
 KEEP_EFFECTS: Final = KEEP_FAILED
 """As long as a dead letter may be run again: what it had done before must still be known then."""
+
+CRON_CHARS: Final = 256
+"""A cron expression is no longer than this (case B179)."""
+MISSED_AFTER: Final = MINUTE
+"""A slot that is later than this when it can be fired was missed; far above any loop (B089)."""
+CATCH_UP: Final = 100
+CATCH_UP_MOST: Final = 1_000
+CATCH_UP_AGE: Final = DAY
+"""Of the slots that were missed so many run at most, none older than this (R6.5)."""
+PENDING_MOST: Final = 1_000
+COUNTED_SLOTS: Final = 10_000
+"""So many skipped slots are counted; of more it is only said that they are more (case B088)."""
+KEEP_SLOTS: Final = 30 * DAY
+"""How long it is known what became of a slot, and a backfill of it is recognised."""
+CONCURRENCY_MOST: Final = 1_000_000
+
+WEIGHT_MOST: Final = 1_000
+"""Weights are whole numbers from 1 to this: a greater ratio would be a starving one."""
+DEPTH_MOST: Final = 1_000_000
+"""A queue or tenant is counted up to twice its `max_depth` about once a second (R1.7)."""
+RATE_LEAST: Final = 1 / 86_400
+RATE_MOST: Final = 1_000_000
+BURST_MOST: Final = 1_000_000
+"""Rates of limits are tasks a second, from one a day; a burst is a whole number of tasks (R7.5)."""

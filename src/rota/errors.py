@@ -5,7 +5,15 @@ RotaError
 │   └── SchemaOutOfDate     the store has not been migrated: run `rota migrate`
 ├── InvalidTask             refused input; `field` names what is wrong (R1.6)
 │   ├── UnknownKind         no handler of that name is registered
-│   └── UnknownOption       no such option
+│   ├── UnknownOption       no such option
+│   └── InvalidSchedule     a schedule was refused, for instance because it never fires (R6.1)
+├── ScheduleNotFound        no schedule has this name or id
+├── ScheduleExists          another schedule has the name
+├── ScheduleChanged         the schedule is not at the version that the change was made for
+├── ScheduleBusy            an earlier run is not over, and the schedule must not overlap itself
+├── Overloaded              too much waits already; nothing was stored, come back later (R1.7)
+├── SettingsChanged         settings or a limit were changed by somebody else meanwhile
+├── LimitNotFound           no limit has this id or scope
 ├── TaskNotFound            no task has this id
 ├── NotRetryable            the task's state does not allow `retry`
 ├── TaskFailed              the task whose result is waited for failed or was cancelled
@@ -62,6 +70,71 @@ class UnknownKind(InvalidTask):
 
 class UnknownOption(InvalidTask):
     """There is no option of this name."""
+
+
+class InvalidSchedule(InvalidTask):
+    """A schedule was refused and nothing was stored; `field` names what is wrong (R6.1)."""
+
+
+class ScheduleNotFound(RotaError):
+    """No schedule has this name or id (any more)."""
+
+    def __init__(self, name: str, hint: str = "") -> None:
+        super().__init__(f"no schedule has the name or id {name!r}{hint}")
+        self.name = name
+
+
+class ScheduleExists(RotaError):
+    """Another schedule has the name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a schedule with the name {name!r} exists already; change or delete it")
+        self.name = name
+
+
+class ScheduleChanged(RotaError):
+    """The schedule was changed meanwhile; nothing was changed by this call."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"schedule {name!r} was changed by somebody else; read it and try again")
+        self.name = name
+
+
+class ScheduleBusy(RotaError):
+    """A run is not over, and the schedule must not overlap itself; nothing was started."""
+
+    def __init__(self, name: str, live: int) -> None:
+        super().__init__(
+            f"schedule {name!r} has {live} {'run' if live == 1 else 'runs'} that are not over "
+            "and must not overlap itself; wait for them, cancel them, or start it with force"
+        )
+        self.name = name
+
+
+class Overloaded(RotaError):
+    """Too many tasks wait already; nothing was stored. Come back after `retry_after` seconds."""
+
+    def __init__(self, what: str, waiting: int, most: int, retry_after: float) -> None:
+        super().__init__(
+            f"{what} has {waiting:,} tasks waiting of at most {most:,}; nothing was stored, "
+            f"try again in {retry_after:.0f} s, or submit with a higher priority"
+        )
+        self.what = what
+        self.retry_after = retry_after
+
+
+class SettingsChanged(RotaError):
+    """The settings were changed by somebody else meanwhile; nothing was changed by this call."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} was changed by somebody else; read it and try again")
+
+
+class LimitNotFound(RotaError):
+    """There is no limit with this id or scope."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"there is no limit for {what}")
 
 
 class TaskNotFound(RotaError):

@@ -52,16 +52,18 @@ class PriorityClass(IntEnum):
 _CLASS_OF_PRIORITY = [PriorityClass(c) for c in (0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3)]
 
 
-def rank_of(run_at: Micros, priority: int) -> Micros:
-    """Return a task's place in its lane: ten minutes of waiting are worth one level (R7.2)."""
-    return run_at + priority * LEVEL
+def rank_of(run_at: Micros, priority: int, aging: Micros = LEVEL) -> Micros:
+    """Return a task's place in its lane: waiting for `aging` is worth one level (R7.2)."""
+    return run_at + priority * aging
 
 
 class NewTask(Struct, frozen=True, gc=False):
     """A task that has been checked and is about to be stored (R1.1).
 
     `retry` is the task's own retry policy as JSON, or None for that of its kind. `key_until` is
-    when `key` stops returning this task once the task is over.
+    when `key` stops returning this task once the task is over. With a `concurrency_key` it waits,
+    due or not, until fewer than `max_concurrency` tasks with that key are ready or running. A task
+    that a schedule made says which schedule and for which of its slots.
     """
 
     id: str
@@ -80,6 +82,10 @@ class NewTask(Struct, frozen=True, gc=False):
     key_until: Micros | None = None
     tags: tuple[str, ...] = ()
     headers: str | None = None
+    concurrency_key: str | None = None
+    max_concurrency: int | None = None
+    schedule: str | None = None
+    slot: Micros | None = None
 
 
 class Accepted(Struct, frozen=True, gc=False):
@@ -110,10 +116,18 @@ class Look(Struct, frozen=True, gc=False):
 
 
 class Share(Struct, frozen=True, gc=False):
-    """How many tasks a claim may take from a lane."""
+    """How many tasks a claim may take from a lane; `limits` are the ids of those it falls under."""
 
     lane: Lane
     count: int
+    limits: tuple[str, ...] = ()
+
+
+class Lanes(Struct, frozen=True):
+    """The lanes that have work, and the version of the settings at that moment."""
+
+    lanes: list[Lane]
+    version: int
 
 
 class Claimed(Struct, frozen=True, gc=False):
@@ -139,6 +153,9 @@ class Claimed(Struct, frozen=True, gc=False):
     expires_at: Micros | None = None
     headers: str | None = None
     checkpoint: str | None = None
+    concurrency_key: str | None = None
+    schedule: str | None = None
+    slot: Micros | None = None
 
 
 class Transition(Struct, frozen=True, gc=False):
@@ -259,6 +276,11 @@ class Task(Struct, frozen=True, kw_only=True):
     key: str | None = None
     tags: tuple[str, ...] = ()
     headers: dict[str, str] = field(default_factory=dict)
+    concurrency_key: str | None = None
+    max_concurrency: int | None = None
+    at_gate: bool = False
+    schedule: str | None = None
+    slot: Micros | None = None
     attempt: int = 0
     fence: int = 0
     lost: int = 0
@@ -291,6 +313,8 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     tenant: str | None = None
     tag: str | None = None
     key: str | None = None
+    concurrency_key: str | None = None
+    schedule: str | None = None
     id_prefix: str | None = None
     group: str | None = None
     error_type: str | None = None

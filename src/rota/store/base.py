@@ -17,7 +17,7 @@ from rota.model import (
     CancelOutcome,
     Claimed,
     DeadLetterGroup,
-    Lane,
+    Lanes,
     Look,
     Micros,
     NewTask,
@@ -32,6 +32,9 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
+from rota.shares import Taken
+from rota.store.recurring import Gates, Schedules
+from rota.store.sharing import Sharing
 
 Wake = Callable[[Micros | None], None]
 """Called from the event loop at news: 0 for tasks that are ready, an instant for tasks that will
@@ -67,7 +70,7 @@ class Pulse(Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(Gates, Schedules, Sharing, Protocol):
     """Mechanism: it keeps tasks and moves them by guarded writes, and knows no policy."""
 
     traits: Traits
@@ -98,6 +101,8 @@ class Store(Protocol):
 
     async def submit(self, tasks: Sequence[NewTask], now: Micros) -> list[Accepted]:
         """Store all the tasks, due ones (`run_at <= now`) as ready, others as scheduled (R1.2).
+
+        Those with a `concurrency_key` are stored as scheduled, due or not; `stage` lets them in.
 
         A repeat of tasks whose ids are stored already changes nothing and is answered like the
         first call. A task whose (kind, tenant, key) is held by an earlier task, in the store or
@@ -141,7 +146,7 @@ class Store(Protocol):
 
     # -- holding --------------------------------------------------------------------------------
 
-    async def lanes(self, looks: Sequence[Look], limit: int) -> list[Lane]:
+    async def lanes(self, looks: Sequence[Look], limit: int) -> Lanes:
         """Return, for each look, the next at most `limit` lanes that have a ready task.
 
         In tenant order from the look's cursor, wrapping round once. The cost follows the number
@@ -150,14 +155,23 @@ class Store(Protocol):
         ...
 
     async def take(
-        self, session_id: str, shares: Sequence[Share], avoid: Sequence[str], now: Micros
-    ) -> list[Claimed]:
+        self,
+        session_id: str,
+        shares: Sequence[Share],
+        avoid: Sequence[str],
+        now: Micros,
+        version: int,
+    ) -> Taken:
         """Hand out at most `count` ready tasks of each share's lane in rank order to the session.
 
         Each is handed out to exactly one session (case B167); `fence` and `attempt` grow by one.
         Tasks of the kinds in `avoid` are passed over. A session that is over or whose lease has
         run out at `now` gets nothing. Tasks that another claimer is taking are skipped, not
-        waited for.
+        waited for. Nothing is handed out, and `stale` is true, if the settings have another
+        `version`. Shares with limits are served in their order: the limits are locked, their
+        running tasks counted by index and their tokens filled up and spent in this transaction;
+        a limit that another claimer has locked is skipped. Only such shares pay for limits (R7.4,
+        R7.5).
         """
         ...
 
@@ -179,7 +193,11 @@ class Store(Protocol):
         ...
 
     async def stage(self, now: Micros, limit: int) -> Staged:
-        """Move at most `limit` tasks that are due at `now` from scheduled to ready (R2.3, B152)."""
+        """Move at most `limit` tasks that are due at `now` from scheduled to ready (R2.3, B152).
+
+        Those with a `concurrency_key` come to their gate, and go in as far as it has room; `moved`
+        counts what became ready, also of what waited at these gates before.
+        """
         ...
 
     async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
