@@ -1,54 +1,37 @@
 """Every reason that a task can have to be where it is, with its numbers (R7.8)."""
 
-from typing import Any
-
 import msgspec
 import pytest
 
 from rota.config import LEASE, MINUTE, SECOND
 from rota.explanations import sentences, view
-from rota.model import AttemptError, Session, State, Task
-from rota.policy.explain import (
+from rota.model import AttemptError, State
+from rota.policy.reasons import (
+    AtGate,
     Cancelling,
     Expired,
     Explanation,
-    Facts,
     Finished,
     InTurn,
     NotDue,
     NoWorker,
     Reason,
     Running,
-    explain,
 )
-from tests.support.factories import LATER, NOW, Make
+from rota.schedule import GateUse
+from tests.policy.waiting import WORKER, task, why
+from tests.support.factories import LATER, NOW
 
-WORKER = Make().session(queues=("sms",), kinds=("send",))
 FAULT = (AttemptError(NOW, 2, "E", "boom"),)
-
-
-def task(state: State, **fields: Any) -> Task:
-    """A task in this state."""
-    usual: dict[str, Any] = {
-        "kind": "send",
-        "queue": "sms",
-        "tenant": "board",
-        "priority": 5,
-        "payload": {},
-    }
-    times = {"created_at": NOW - MINUTE, "run_at": NOW - MINUTE}
-    return Task(id=Make().id(), state=state, **usual | times | fields)
-
-
-def why(found: Task, *sessions: Session, **fields: Any) -> Explanation:
-    """Why it is there."""
-    return explain(Facts(now=NOW, task=found, sessions=sessions, **fields))
 
 
 SCHEDULED, READY, RUNNING = State.SCHEDULED, State.READY, State.RUNNING
 HELD = {"session": WORKER.id, "started_at": NOW - MINUTE, "attempt": 1}
 
-CODES = {"not_due", "in_turn", "no_worker", "expired", "cancelling", "running", "finished"}
+CODES = {
+    "not_due", "in_turn", "at_gate", "no_worker", "expired", "cancelling", "running", "finished",
+}  # fmt: skip
+GATE = {"concurrency_key": "printer", "max_concurrency": 3}
 
 Case = tuple[str, Explanation, tuple[Reason, ...], str]
 """A name, what is found, the reasons that are expected, and what a person is told."""
@@ -98,6 +81,46 @@ CASES: list[Case] = [
         "Is the next in its lane",
     ),
     (
+        "at its gate",
+        why(task(SCHEDULED, at_gate=True, **GATE), WORKER, gate=GateUse(3, 12), ahead_cap=100),
+        (AtGate("printer", 3, 3, 12, False),),
+        "Waits at its gate printer: 3 of 3 inside, 12 waiting.",
+    ),
+    (
+        "at its gate with many",
+        why(task(SCHEDULED, at_gate=True, **GATE), gate=GateUse(3, 100), ahead_cap=100),
+        (NoWorker("sms", "send", 0, 0, 0), AtGate("printer", 3, 3, 100, True)),
+        "100 or more waiting",
+    ),
+    (
+        "behind an earlier run of its schedule",
+        why(
+            task(SCHEDULED, schedule="01a2", concurrency_key="schedule:01a2", max_concurrency=1),
+            WORKER,
+            gate=GateUse(1, 2),
+        ),
+        (AtGate("schedule:01a2", 1, 1, 2, False),),
+        "Waits at the gate of its schedule: 1 of 1 inside, 2 waiting.",
+    ),
+    (
+        "about to be let in",
+        why(task(SCHEDULED, **GATE), WORKER, gate=GateUse(2, 0), ahead_cap=100),
+        (AtGate("printer", 2, 3, 1, False),),
+        "(2 of 3 inside): there is room, it is let in shortly",
+    ),
+    (
+        "not due, with a gate",
+        why(task(SCHEDULED, run_at=LATER, **GATE), WORKER),
+        (NotDue(LATER, "delay", 0, None),),
+        "Not due yet",
+    ),
+    (
+        "through its gate",
+        why(task(READY, **GATE), WORKER, ahead=2, ahead_cap=100),
+        (InTurn(2, False),),
+        "2 ahead in its lane",
+    ),
+    (
         "no worker",
         why(task(READY)),
         (NoWorker("sms", "send", 0, 0, 0), InTurn(0, False)),
@@ -113,6 +136,18 @@ CASES: list[Case] = [
         ),
         (NoWorker("sms", "send", 3, 1, 1), InTurn(0, False)),
         "of 3 live 1 take the queue and 1 know the kind",
+    ),
+    (
+        "a worker takes its queue by a pattern",
+        why(task(READY), msgspec.structs.replace(WORKER, queues=("*", "!mail"))),
+        (InTurn(0, False),),
+        "Is the next in its lane",
+    ),
+    (
+        "a worker takes all queues but this one",
+        why(task(READY), msgspec.structs.replace(WORKER, queues=("*", "!sms"))),
+        (NoWorker("sms", "send", 1, 0, 1), InTurn(0, False)),
+        "of 1 live 0 take the queue and 1 know the kind",
     ),
     (
         "expired",

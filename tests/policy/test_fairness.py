@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.model import Lane, PriorityClass
-from rota.policy.fairness import Turns, plan, settle
-from tests.policy.backlog import Backlog, lane
+from rota.policy.fairness import DEFAULTS, Turns, plan, settle
+from rota.policy.turns import QUEUES
+from tests.policy.backlog import Backlog, classed, lane, weighted
 
 CRITICAL, HIGH, NORMAL, LOW = PriorityClass
 PLENTY = 1_000_000
@@ -73,13 +74,28 @@ class TestClasses:
 
         assert by_class(backlog.claim(turns, 11)) == [10, 0, 0, 1]
 
+    @pytest.mark.parametrize("slots", [1, 9, 64])
+    def test_a_queue_has_weights_of_its_own(self, slots: int) -> None:
+        """R7.1: low too, and never less; other queues keep the defaults."""
+        terms = classed(critical=1, high=2, normal=3, low=4)
+        turns, backlog = Turns(), Backlog({lane(cls=cls): PLENTY for cls in PriorityClass})
+        served = Counter[Lane]()
+        while served.total() < 2_000:
+            served += backlog.claim(turns, slots, terms=terms)
+
+            assert abs(by_class(served)[LOW] - served.total() * 0.4) <= 2
+
+        parts = [count / served.total() for count in by_class(served)]
+        assert parts == pytest.approx([0.1, 0.2, 0.3, 0.4], rel=0.05)
+        assert terms.weights("mail") == DEFAULTS.weights("sms")
+
     def test_the_weights_can_be_changed_between_claims(self) -> None:
         """R7.1"""
         turns, backlog = Turns(), Backlog({lane(cls=cls): PLENTY for cls in PriorityClass})
         backlog.claim(turns, 33)
-        equal = dict.fromkeys(PriorityClass, 7)
+        equal = classed(critical=7, high=7, normal=7, low=7)
 
-        assert by_class(backlog.claim(turns, 40, weights=equal)) == [10, 10, 10, 10]
+        assert by_class(backlog.claim(turns, 40, terms=equal)) == [10, 10, 10, 10]
 
 
 class TestQueues:
@@ -106,25 +122,51 @@ class TestTenants:
         self, slots: int, ours: int, theirs: int
     ) -> None:
         """Invariant 7"""
-        weights = {"a": ours, "b": theirs}
+        terms = weighted(a=ours, b=theirs)
         turns, backlog = Turns(), Backlog({lane("a"): PLENTY, lane("b"): PLENTY})
         served = Counter[Lane]()
         for _ in range(60):
-            served += backlog.claim(turns, slots, tenant_weight=weights.__getitem__)
+            served += backlog.claim(turns, slots, terms=terms)
 
             assert abs(served[lane("a")] / ours - served[lane("b")] / theirs) <= 1
 
+    @pytest.mark.parametrize("workers", [1, 2])
     @pytest.mark.parametrize("slots", [1, 50])
-    def test_fifty_tasks_are_not_delayed_by_five_thousand_of_another(self, slots: int) -> None:
-        """R7.3"""
-        turns, backlog = Turns(), Backlog({lane("a"): 5000})
-        backlog.claim(turns, slots)
+    def test_fifty_tasks_are_not_delayed_by_five_thousand_of_another(
+        self, slots: int, workers: int
+    ) -> None:
+        """R7.3: the last of the 50 starts after at most 110 of the first's, whoever claims."""
+        turns, backlog = [Turns() for _ in range(workers)], Backlog({lane("a"): 5000})
+        served = backlog.claim(turns[0], slots)
         backlog.add(lane("b"), 50)
-        served = Counter[Lane]()
         while served[lane("b")] < 50:
-            served += backlog.claim(turns, slots)
+            for one in turns:
+                served += backlog.claim(one, slots)
 
-        assert served[lane("a")] <= 55
+        assert served[lane("a")] <= 110
+
+    @pytest.mark.parametrize("slots", [1, 4, 7, 50])
+    def test_a_cursor_in_a_large_tenants_turn_does_not_delay_one_task(self, slots: int) -> None:
+        """Case B140: B is among the next ten, whatever the claim's size, behind 1,000 of A."""
+        turns, backlog = Turns(), Backlog({lane("a"): 1_000})
+        for _ in range(5):
+            backlog.claim(turns, slots)
+        backlog.add(lane("b"), 1)
+        before = 0
+        while not (got := backlog.claim(turns, min(slots, 10)))[lane("b")]:
+            before += got.total()
+
+        assert before < 10
+
+    @pytest.mark.parametrize("slots", [1, 3, 4, 8, 50])
+    def test_weights_hold_within_every_round(self, slots: int) -> None:
+        """R7.3: 3:1."""
+        turns, backlog = Turns(), Backlog({lane("a"): PLENTY, lane("b"): PLENTY})
+        served = Counter[Lane]()
+        for _ in range(40):
+            served += backlog.claim(turns, slots, terms=weighted(a=3))
+
+            assert abs(served[lane("a")] - 3 * served[lane("b")]) <= 3
 
     @pytest.mark.parametrize(("slots", "limit"), [(7, 16), (50, 50), (50, 20), (500, 256)])
     def test_three_thousand_small_tenants_fare_alike_beside_a_large_one(
@@ -149,8 +191,8 @@ class TestTenants:
     def test_a_turn_that_was_not_finished_goes_on_with_the_next_slot(self, limit: int) -> None:
         """R7.3"""
         turns, backlog = Turns(), Backlog({lane("a"): PLENTY, lane("b"): PLENTY})
-        weight = {"a": 3, "b": 1}.__getitem__
-        claims = [backlog.claim(turns, 1, limit=limit, tenant_weight=weight) for _ in range(8)]
+        terms = weighted(a=3, b=1)
+        claims = [backlog.claim(turns, 1, limit=limit, terms=terms) for _ in range(8)]
         order = [where.tenant for got in claims for where in got]
 
         assert "".join(order) == "aaabaaab"
@@ -165,6 +207,17 @@ class TestTenants:
 
         assert len(served) == 60
 
+    def test_what_a_worker_keeps_is_bounded(self) -> None:
+        """R7.3: of queues that come and go, too."""
+        turns = Turns()
+        for n in range(QUEUES + 200):
+            queue = f"q{n}"
+            Backlog({lane(queue=queue): 2}).claim(turns, 1, queues=[queue])
+
+        assert len(turns.classes) == QUEUES
+        assert len(turns.cursors) <= 4 * QUEUES
+        assert len(turns.queues._tags) <= QUEUES + 1
+
     def test_a_worker_keeps_nothing_per_tenant(self) -> None:
         """R7.3"""
         turns, backlog = Turns(), Backlog({lane(f"t{n}"): 2 for n in range(3000)})
@@ -172,7 +225,8 @@ class TestTenants:
             pass
 
         assert len(turns.cursors) == 1
-        assert not turns.offers
+        assert not turns.planned
+        assert not turns.debts
 
 
 class TestPlan:
@@ -193,7 +247,7 @@ class TestPlan:
         """R7.3"""
         turns, lanes = Turns(), [lane("a"), lane("b"), lane("c")]
 
-        shares = plan(turns, lanes, 5, tenant_weight=lambda _: 3)
+        shares = plan(turns, lanes, 5, terms=weighted(a=3, b=3, c=3))
         dry = settle(turns, shares, [3, 1])
 
         assert [share.count for share in shares] == [3, 2]
@@ -213,13 +267,14 @@ class TestPlan:
     ) -> None:
         """R7.1: work-conserving; the same claims are answered alike."""
         turns, again = Turns(), Turns()
+        terms = weighted(a=weight, b=1, ab=2)
         backlog, same = Backlog(counts), Backlog(counts)
         for slots in sizes:
             ready = backlog.total
-            got = backlog.claim(turns, slots, queues="xy", tenant_weight=lambda _: weight)
+            got = backlog.claim(turns, slots, queues="xy", terms=terms)
 
             assert got.total() == min(slots, ready)
-            assert got == same.claim(again, slots, queues="xy", tenant_weight=lambda _: weight)
+            assert got == same.claim(again, slots, queues="xy", terms=terms)
 
     @given(
         st.sets(

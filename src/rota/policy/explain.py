@@ -1,115 +1,59 @@
 """Why a task is where it is: from facts to reasons, each with its numbers (R7.8).
 
-Several reasons stand together. `in_turn` alone means that a task waits for nothing but its turn.
+Several reasons stand together. `in_turn` alone means that a task waits for nothing but its turn,
+`at_gate` alone that it waits for nothing but room.
 """
 
-from typing import Literal
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from rota.model import Micros, Session, State, Task
-
-Why = Literal["delay", "retry", "snooze", "again"]
-"""What a task waits for its time after; `again` where it was both tried and snoozed."""
+from rota.policy.limits import closed_until
+from rota.policy.overload import full_from
+from rota.policy.patterns import takes
+from rota.policy.reasons import (
+    AtCap,
+    AtGate,
+    Cancelling,
+    Expired,
+    Explanation,
+    Finished,
+    InTurn,
+    NotDue,
+    NoWorker,
+    OutOfTokens,
+    Paused,
+    PutOff,
+    Reason,
+    Running,
+    Why,
+)
+from rota.schedule import GateUse
+from rota.shares import Depth, LimitUse, Settings, WhenFull
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What is known of a task and of who could run it.
+    """What is known of a task, of who could run it, and of what is allowed to run.
 
     `sessions` are the live ones for a task that waits, all for one that runs. `ahead` counts up
-    to `ahead_cap`.
+    to `ahead_cap`, and so does `gate`: what is inside the gate at which a due task waits. `limits`
+    are those that a due task falls under. `queue_depth` and `tenant_depth` are counted, up to
+    `depth_cap`, where a task may have been put off.
     """
 
     now: Micros
     task: Task
     sessions: tuple[Session, ...] = ()
+    settings: Settings = Settings()
+    limits: tuple[LimitUse, ...] = ()
+    queue_depth: Depth | None = None
+    tenant_depth: Depth | None = None
+    depth_cap: int = 0
     ahead: int = 0
     ahead_cap: int = 0
+    gate: GateUse | None = None
     max_attempts: int | None = None
-
-
-class NotDue(Struct, frozen=True, tag="not_due", tag_field="code"):
-    """Its time has not come; after a failed attempt this is number `attempt` of `max_attempts`."""
-
-    until: Micros
-    why: Why
-    attempt: int
-    max_attempts: int | None
-
-
-class InTurn(Struct, frozen=True, tag="in_turn", tag_field="code"):
-    """It stands in its lane behind `ahead` others, or more where that is `capped`."""
-
-    ahead: int
-    capped: bool
-    until: Micros | None = None
-
-
-class NoWorker(Struct, frozen=True, tag="no_worker", tag_field="code"):
-    """No live worker takes its queue and knows its kind; so many do one or the other."""
-
-    queue: str
-    kind: str
-    workers: int
-    taking_queue: int
-    knowing_kind: int
-    until: Micros | None = None
-
-
-class Expired(Struct, frozen=True, tag="expired", tag_field="code"):
-    """Its `expires_at` passed before it was started; it is cancelled, or is about to be."""
-
-    expired_at: Micros | None
-    until: Micros | None = None
-
-
-class Cancelling(Struct, frozen=True, tag="cancelling", tag_field="code"):
-    """It was asked to stop while it ran and came back; it is about to be cancelled."""
-
-    requested_at: Micros
-    until: Micros | None = None
-
-
-class Running(Struct, frozen=True, tag="running", tag_field="code"):
-    """A worker has it since `since`.
-
-    Once the worker is not `alive`, the task runs again when its lease is over: `until`.
-    """
-
-    session: str | None
-    worker: str | None
-    host: str | None
-    pid: int | None
-    since: Micros | None
-    attempt: int
-    max_attempts: int | None
-    cancel_requested_at: Micros | None
-    alive: bool
-    until: Micros | None = None
-
-
-class Finished(Struct, frozen=True, tag="finished", tag_field="code"):
-    """It is over; a dead letter may have been replayed or discarded since."""
-
-    state: State
-    finished_at: Micros | None
-    reason: str | None
-    attempt: int
-    replayed_as: str | None = None
-    discarded_at: Micros | None = None
-    until: Micros | None = None
-
-
-Reason = NotDue | InTurn | NoWorker | Expired | Cancelling | Running | Finished
-"""One reason; `until` is when it ends, where that is known."""
-
-
-class Explanation(Struct, frozen=True):
-    """Why a task was where it was at `as_of`."""
-
-    task: Task
-    as_of: Micros
-    reasons: tuple[Reason, ...]
 
 
 def explain(facts: Facts) -> Explanation:
@@ -131,12 +75,86 @@ def _waiting(facts: Facts) -> list[Reason]:
         return [Expired(task.expires_at)]
     if task.cancel_requested_at is not None:
         return [Cancelling(task.cancel_requested_at)]
-    # Who could run it counts once it is due: until then workers may come and go.
+    # Who could run it, and what is at its limit, counts once it is due: until then that changes.
+    # A pause does not end by itself.
     if task.run_at > facts.now:
-        return [NotDue(task.run_at, _why(task), task.attempt, facts.max_attempts)]
-    in_turn = InTurn(facts.ahead, 0 < facts.ahead_cap <= facts.ahead)
-    worker = _no_worker(facts)
-    return [in_turn] if worker is None else [worker, in_turn]
+        due = NotDue(task.run_at, _why(task), task.attempt, facts.max_attempts)
+        return [due, *_put_off(facts), *_paused(facts)]
+    turn: Reason = _at_gate(task, facts) or InTurn(facts.ahead, 0 < facts.ahead_cap <= facts.ahead)
+    return [*_paused(facts), *_no_worker(facts), *_limited(facts), turn]
+
+
+def _paused(facts: Facts) -> Iterator[Paused]:
+    task, settings = facts.task, facts.settings
+    if (queue := settings.queues.get(task.queue)) and queue.paused_at is not None:
+        yield Paused("queue", task.queue, queue.paused_at, queue.pause_reason)
+    if (tenant := settings.tenants.get(task.tenant)) and tenant.paused_at is not None:
+        yield Paused("tenant", task.tenant, tenant.paused_at, tenant.pause_reason)
+    if (kind := settings.kinds.get(task.kind)) and kind.paused_at is not None:
+        yield Paused("kind", task.kind, kind.paused_at, kind.pause_reason)
+
+
+def _limited(facts: Facts) -> Iterator[AtCap | OutOfTokens]:
+    for use in facts.limits:
+        limit = use.limit
+        if limit.max_running is not None and use.running >= limit.max_running:
+            yield AtCap(limit.queue, limit.tenant, use.running, limit.max_running)
+    for use in facts.limits:
+        limit = use.limit
+        if limit.rate is not None and (until := closed_until(use)) is not None:
+            yield OutOfTokens(limit.queue, limit.tenant, limit.rate, limit.burst or 1, until)
+
+
+def may_be_put_off(task: Task, settings: Settings, now: Micros) -> bool:
+    """Say whether a task waits for its time although it may have been due when it came (R1.7)."""
+    return (
+        task.state is State.SCHEDULED
+        and task.run_at > now
+        and not task.errors
+        and not task.snoozes
+        and settings.queue(task.queue).when_full is WhenFull.DEFER
+        and full_from(1, task.priority_class) is not None
+    )
+
+
+def _put_off(facts: Facts) -> Iterator[PutOff]:
+    task, settings = facts.task, facts.settings
+    if not may_be_put_off(task, settings, facts.now):
+        return
+    if over := _over(facts.queue_depth, settings.queue(task.queue).max_depth, facts):
+        yield PutOff("queue", task.queue, *over)
+    if over := _over(facts.tenant_depth, settings.tenant(task.tenant).max_depth, facts):
+        yield PutOff("tenant", task.tenant, *over)
+
+
+def _over(depth: Depth | None, most: int | None, facts: Facts) -> tuple[int, int, bool] | None:
+    if depth is None or most is None:
+        return None
+    full = full_from(most, facts.task.priority_class)
+    if full is None or depth.waiting < full:
+        return None
+    return depth.waiting, most, 0 < facts.depth_cap <= depth.waiting
+
+
+def waits_at_gate(task: Task, now: Micros) -> bool:
+    """Say whether a task is due and not let in yet: one with a key is ready only behind its gate.
+
+    Whether `stage` has put it before the gate already makes no difference to whoever asks.
+    """
+    return task.state is State.SCHEDULED and task.concurrency_key is not None and task.run_at <= now
+
+
+def _at_gate(task: Task, facts: Facts) -> AtGate | None:
+    if task.concurrency_key is None or facts.gate is None or not waits_at_gate(task, facts.now):
+        return None
+    inside, waiting = facts.gate.inside, max(facts.gate.waiting, 1)
+    return AtGate(
+        key=task.concurrency_key,
+        inside=inside,
+        room=task.max_concurrency or 1,
+        waiting=waiting,
+        capped=0 < facts.ahead_cap <= max(inside, waiting),
+    )
 
 
 def _why(task: Task) -> Why:
@@ -145,13 +163,12 @@ def _why(task: Task) -> Why:
     return "snooze" if task.snoozes else "delay"
 
 
-def _no_worker(facts: Facts) -> NoWorker | None:
+def _no_worker(facts: Facts) -> Iterator[NoWorker]:
     task, live = facts.task, facts.sessions
-    taking = [session for session in live if task.queue in session.queues]
+    taking = [session for session in live if takes(session.queues, task.queue)]
     knowing = [session for session in live if task.kind in session.kinds]
-    if any(task.kind in session.kinds for session in taking):
-        return None
-    return NoWorker(task.queue, task.kind, len(live), len(taking), len(knowing))
+    if not any(task.kind in session.kinds for session in taking):
+        yield NoWorker(task.queue, task.kind, len(live), len(taking), len(knowing))
 
 
 def _running(facts: Facts) -> Running:

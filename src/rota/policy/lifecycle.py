@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Final, assert_never
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from rota.config import LONGEST_DELAY, LOST_LEASES
+from rota.config import LEVEL, LONGEST_DELAY, LOST_LEASES
 from rota.model import AttemptError, Claimed, Micros, State, Transition, rank_of
 from rota.policy.retry import Backoff, delay
 from rota.policy.shape import group_of
@@ -101,12 +101,22 @@ def decide(
     chance: float,
     *,
     lost_limit: int = LOST_LEASES,
+    aging: Micros = LEVEL,
 ) -> Transition:
     """Return what shall become of the task (R3.6, R3.8, R4.1, R4.2).
 
-    `chance` is a number in [0, 1) for the jitter. A task that loses its `lost_limit`-th lease is
-    set aside as a dead letter.
+    `chance` is a number in [0, 1) for the jitter, `aging` that of the task's queue. A task that
+    loses its `lost_limit`-th lease is set aside as a dead letter.
     """
+    move = _decided(task, ending, policy, now, chance=chance, lost_limit=lost_limit)
+    if aging == LEVEL:
+        return move
+    return structs.replace(move, rank=rank_of(move.run_at, task.priority, aging))
+
+
+def _decided(
+    task: Claimed, ending: Ending, policy: Backoff, now: Micros, *, chance: float, lost_limit: int
+) -> Transition:
     match ending:
         case Completed(result):
             return _moved(task, State.COMPLETED, result=result)

@@ -30,7 +30,7 @@ class Tally(Generic[K]):
 
         Of equals the earlier one in `strides` comes first. Nothing is charged yet.
         """
-        starts = [(self._tag(key), stride) for key, stride in strides.items()]
+        starts = [(self.tag(key), stride) for key, stride in strides.items()]
         lowest, stride = min(starts)
 
         def below(tag: int) -> int:
@@ -54,10 +54,16 @@ class Tally(Generic[K]):
         waiting: list[int] = []
         gone: list[int] = []
         for key, had, waits in sharers:
-            self._tags[key] = self._tag(key) + had
+            self._tags[key] = self.tag(key) + had
             (waiting if waits else gone).append(self._tags[key])
         # When nobody waits, nobody is owed anything: they start level next time.
         self._floor = min(waiting) if waiting else max(gone, default=self._floor)
 
-    def _tag(self, key: K) -> int:
+    def keep(self, most: int) -> None:
+        """Forget who has had no more than everyone, as soon as there are more than `most`."""
+        if len(self._tags) > most:
+            self._tags = {key: tag for key, tag in self._tags.items() if tag > self._floor}
+
+    def tag(self, key: K) -> int:
+        """Return how far a sharer has come; the lowest is next."""
         return max(self._tags.get(key, 0), self._floor)
