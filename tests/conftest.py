@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 from hypothesis import settings
 
+from rota import Rota
 from rota.contrib.embedded import EmbeddedPostgres
 from tests.support.factories import Make
 
@@ -45,8 +46,24 @@ def postgres_server() -> Iterator[EmbeddedPostgres]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def migrated(postgres_server: EmbeddedPostgres) -> str:
+    """The name of a database with the schema: a copy takes a tenth of the time of migrating."""
+    with Rota(postgres_server.create_database("migrated")) as app:
+        app.migrate()
+    return "migrated"
+
+
 @pytest.fixture
-def postgres_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+def postgres_url(postgres_server: EmbeddedPostgres, migrated: str) -> Iterator[str]:
+    """The address of a database with the schema and no tasks, that only this test uses."""
+    name = f"test_{next(_databases)}"
+    yield postgres_server.create_database(name, template=migrated)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def bare_postgres_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
     """The address of an empty database that only this test uses."""
     name = f"test_{next(_databases)}"
     yield postgres_server.create_database(name)

@@ -54,11 +54,11 @@ def test_it_keeps_postgresql_s_default_durability(postgres_server: EmbeddedPostg
 
 
 def test_each_test_has_a_database_of_its_own(
-    postgres_server: EmbeddedPostgres, postgres_url: str
+    postgres_server: EmbeddedPostgres, bare_postgres_url: str
 ) -> None:
-    assert postgres_url != postgres_server.url
-    assert ask(postgres_url, "select current_database()").startswith("test_")
-    assert ask(postgres_url, "select count(*) from pg_stat_user_tables") == 0
+    assert bare_postgres_url != postgres_server.url
+    assert ask(bare_postgres_url, "select current_database()").startswith("test_")
+    assert ask(bare_postgres_url, "select count(*) from pg_stat_user_tables") == 0
 
 
 def test_a_database_s_name_may_hold_anything(postgres_server: EmbeddedPostgres) -> None:

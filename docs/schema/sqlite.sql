@@ -23,7 +23,7 @@ CREATE TABLE dead_letter (
     failed_at integer not null,
     session text,
     reason text
-, checkpoint text, error_group text, error_type text, error_shape text, replay_of text, replayed_as text, replayed_at integer, discarded_at integer, discard_reason text) strict;
+, checkpoint text, error_group text, error_type text, error_shape text, replay_of text, replayed_as text, replayed_at integer, discarded_at integer, discard_reason text, concurrency_key text, max_concurrency integer, schedule text, slot integer) strict;
 
 CREATE INDEX dead_letter_age on dead_letter (failed_at) where discarded_at is null;
 
@@ -70,9 +70,28 @@ CREATE TABLE finished (
     session text,
     result text,
     reason text
-, progress_done integer, progress_total integer, replay_of text) strict;
+, progress_done integer, progress_total integer, replay_of text, concurrency_key text, max_concurrency integer, schedule text, slot integer) strict;
 
 CREATE INDEX finished_age on finished (state, queue, finished_at);
+
+CREATE TABLE lane_limit (
+    id text not null primary key,
+    queue text,
+    tenant text,
+    max_running integer check (max_running >= 0),
+    rate real check (rate > 0),
+    burst integer check (burst >= 1),
+    tokens real not null,
+    filled_at integer not null,
+    version integer not null,
+    check (queue is not null or tenant is not null),
+    check (max_running is not null or rate is not null),
+    check ((rate is null) = (burst is null))
+) strict;
+
+CREATE UNIQUE INDEX lane_limit_scope on lane_limit (
+    coalesce(queue, ''), (tenant is null), coalesce(tenant, '')
+);
 
 CREATE TABLE migration (
     number integer not null primary key,
@@ -111,17 +130,50 @@ CREATE TABLE ready (
     ) virtual,
     session text,
     started_at integer
-, cancel_requested_at integer, cancel_deadline integer, checkpoint text, progress_done integer, progress_total integer, replay_of text) strict;
+, cancel_requested_at integer, cancel_deadline integer, checkpoint text, progress_done integer, progress_total integer, replay_of text, concurrency_key text, max_concurrency integer, schedule text, slot integer) strict;
 
 CREATE INDEX ready_asked on ready (session) where cancel_requested_at is not null;
 
 CREATE INDEX ready_expiry on ready (expires_at) where expires_at is not null and session is null;
 
-CREATE INDEX ready_held on ready (session) where session is not null;
+CREATE INDEX ready_gate on ready (concurrency_key) where concurrency_key is not null;
+
+CREATE INDEX ready_held on ready (session, queue, tenant) where session is not null;
 
 CREATE INDEX ready_lane on ready (queue, class, tenant, rank, id) where session is null;
 
 CREATE INDEX ready_overdue on ready (cancel_deadline) where cancel_deadline is not null;
+
+CREATE INDEX ready_schedule on ready (schedule) where schedule is not null;
+
+CREATE TABLE schedule (
+    id text not null primary key,
+    name text not null unique,
+    source text not null,
+    kind text not null,
+    tenant text not null,
+    rule text not null,
+    policy text not null,
+    work text not null,
+    version integer not null,
+    created_at integer not null,
+    updated_at integer not null,
+    cursor integer not null,
+    next_slot integer,
+    next_at integer,
+    tz_data text not null,
+    paused_at integer,
+    pause_reason text,
+    last_slot integer,
+    last_fired_at integer,
+    fired integer not null default 0,
+    skipped integer not null default 0
+) strict;
+
+CREATE INDEX schedule_due on schedule (next_at)
+where paused_at is null and next_at is not null;
+
+CREATE INDEX schedule_tz_data on schedule (tz_data) where next_slot is not null;
 
 CREATE TABLE scheduled (
     id text not null primary key,
@@ -144,14 +196,18 @@ CREATE TABLE scheduled (
     tags text,
     headers text,
     errors text
-, cancel_requested_at integer, cancel_deadline integer, checkpoint text, progress_done integer, progress_total integer, replay_of text) strict;
+, cancel_requested_at integer, cancel_deadline integer, checkpoint text, progress_done integer, progress_total integer, replay_of text, concurrency_key text, max_concurrency integer, schedule text, slot integer, at_gate integer not null default 0) strict;
 
 CREATE INDEX scheduled_asked on scheduled (cancel_requested_at)
 where cancel_requested_at is not null;
 
-CREATE INDEX scheduled_due on scheduled (run_at);
+CREATE INDEX scheduled_due on scheduled (run_at) where not at_gate;
 
 CREATE INDEX scheduled_expiry on scheduled (expires_at) where expires_at is not null;
+
+CREATE INDEX scheduled_gate on scheduled (concurrency_key, rank, id) where at_gate;
+
+CREATE INDEX scheduled_schedule on scheduled (schedule) where schedule is not null;
 
 CREATE TABLE session (
     id text not null primary key,
@@ -166,6 +222,43 @@ CREATE TABLE session (
     lease_until integer not null,
     closed_at integer
 , process text not null default '') strict;
+
+CREATE TABLE setting (
+    noun text not null check (noun in ('queue', 'tenant', 'kind')),
+    name text not null,
+    body text not null,
+    version integer not null,
+    primary key (noun, name)
+) strict, without rowid;
+
+CREATE TABLE settings_version (
+    one integer not null primary key default 1 check (one = 1),
+    version integer not null
+) strict;
+
+CREATE TABLE skip (
+    schedule text not null,
+    first integer not null,
+    last integer not null,
+    count integer,
+    state text not null,
+    at integer not null
+) strict;
+
+CREATE INDEX skip_age on skip (at);
+
+CREATE INDEX skip_slot on skip (schedule, first);
+
+CREATE TABLE slot (
+    schedule text not null,
+    slot integer not null,
+    task_id text not null,
+    fired_at integer not null,
+    backfilled integer not null,
+    primary key (schedule, slot)
+) strict;
+
+CREATE INDEX slot_age on slot (fired_at);
 
 CREATE TABLE tally (
     minute integer not null,
@@ -183,7 +276,8 @@ select
     retry, expires_at, key, tags, headers, errors, null as session, null as result, null as reason,
     cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total,
     null as error_group, replay_of, null as replayed_as, null as discarded_at,
-    null as discard_reason
+    null as discard_reason,
+    concurrency_key, max_concurrency, at_gate, schedule, slot
 from scheduled
 union all
 select
@@ -193,7 +287,8 @@ select
     retry, expires_at, key, tags, headers, errors, session, null as result, null as reason,
     cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total,
     null as error_group, replay_of, null as replayed_as, null as discarded_at,
-    null as discard_reason
+    null as discard_reason,
+    concurrency_key, max_concurrency, 0 as at_gate, schedule, slot
 from ready
 union all
 select
@@ -202,7 +297,8 @@ select
     retry, expires_at, key, tags, headers, errors, session, null as result, reason,
     null as cancel_requested_at, null as cancel_deadline, checkpoint,
     null as progress_done, null as progress_total,
-    error_group, replay_of, replayed_as, discarded_at, discard_reason
+    error_group, replay_of, replayed_as, discarded_at, discard_reason,
+    concurrency_key, max_concurrency, 0 as at_gate, schedule, slot
 from dead_letter
 union all
 select
@@ -212,7 +308,8 @@ select
     null as cancel_requested_at, null as cancel_deadline, null as checkpoint,
     progress_done, progress_total,
     null as error_group, replay_of, null as replayed_as, null as discarded_at,
-    null as discard_reason
+    null as discard_reason,
+    concurrency_key, max_concurrency, 0 as at_gate, schedule, slot
 from finished;
 
 CREATE TABLE task_key (

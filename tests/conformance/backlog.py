@@ -1,9 +1,10 @@
-"""A backlog that no claim may scan: 200,000 ready, 200,000 scheduled, history and sessions.
+"""A backlog that no claim may scan: 200,000 ready, 200,000 scheduled, history and sessions, and
+110,000 that wait at gates; and 100,000 schedules with the record of 300,000 slots.
 
 Half of it is that of one tenant, `board`; three hundred others share the rest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rota.config import LEASE, LEVEL, MINUTE
 from rota.model import Micros
@@ -15,6 +16,12 @@ TENANTS = 300
 HELD = 2_000
 SESSIONS = 400
 GROUPS = 40
+GATES = 10_000
+"""So many gates have one task waiting, `CROWDED` has 100,000 and `QUIET` has ten."""
+CROWDED = "crowded"
+QUIET = "quiet"
+SCHEDULES = 100_000
+"""Each has made one or two of the tasks that are not over; `DUE` are due at `DUE_AT`."""
 DUE = 100
 """So many of the scheduled tasks are due at `DUE_AT`, and none of those that expire is over."""
 DUE_AT: Micros = LATER + DUE
@@ -39,13 +46,15 @@ def task_id(prefix: str, n: int) -> str:
     return f"{prefix}-0000-7000-8000-{n:012x}"
 
 
-READY, TAKEN, SCHEDULED, FINISHED, DEAD, SESSION, ENDED, RETURNED = (
-    f"{n}0000000" for n in range(1, 9)
+READY, TAKEN, SCHEDULED, FINISHED, DEAD, SESSION, ENDED, RETURNED, AT_GATE, SCHEDULE = (
+    f"{n}0000000" for n in "123456789a"
 )
 """How the ids of each table begin."""
 
 LIVE_SESSION = task_id(SESSION, 7)
 HELD_BY_IT = [task_id(TAKEN, n) for n in range(7, HELD, SESSIONS)]
+CHATTY = task_id(SCHEDULE, 1)
+"""The schedule of which most slots are known."""
 OF_EACH = [
     task_id(prefix, n) for prefix in (READY, SCHEDULED, FINISHED, DEAD) for n in range(1, 11)
 ]
@@ -79,10 +88,19 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
     held = {"session": ident(SESSION, f"n % {SESSIONS}"), "started_at": str(NOW), "fence": "1"}
     asked = {"cancel_requested_at": str(NOW), "cancel_deadline": f"{DUE_AT} + n"}
     to_come = {"expires_at": f"case when n % 4 = 0 then {DUE_AT} + n end"}
-    yield fill("ready", READY, ROWS, f"{NOW} - n", **to_come)
+    made = {"schedule": f"case when n % 2 = 0 then {ident(SCHEDULE, 'n / 2')} end"}
+    later = {"schedule": f"case when n % 2 = 0 and n > {DUE} then {ident(SCHEDULE, 'n / 2')} end"}
+    yield fill("ready", READY, ROWS, f"{NOW} - n", **to_come, **made)
     yield fill("ready", TAKEN, HELD, f"{NOW} - n", **held, **asked)
     yield fill("ready", RETURNED, DUE, f"{NOW} - n", **asked)
-    yield fill("scheduled", SCHEDULED, ROWS, f"{LATER} + n", **to_come)
+    yield fill("scheduled", SCHEDULED, ROWS, f"{LATER} + n", **to_come, **later)
+    gate = (
+        f"case when n <= {GATES} then 'gate-' || n when n <= {GATES + 10} then '{QUIET}' "
+        f"else '{CROWDED}' end"
+    )
+    flag = "true" if klass else "1"
+    waits = {"concurrency_key": gate, "max_concurrency": "2", "at_gate": flag}
+    yield fill("scheduled", AT_GATE, GATES + 100_010, f"{NOW} - n", **waits)
     over = {"state": "'completed'", "finished_at": f"{NOW} + n"}
     yield fill("finished", FINISHED, ROWS, str(NOW), **over)
     alike = {"failed_at": f"{NOW} + n", "error_group": f"'group-' || (n % {GROUPS})"}
@@ -105,6 +123,48 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
         f"select {NOW} - n * cast({MINUTE} as bigint), 'sms', 'send_result', 'completed', 7"
         f"{', -1' if klass else ''} "
         f"from {_SERIES[dialect].format(rows=ROWS // 4)}"
+    )
+
+    # As many settings as a place with a tenant for each school may have, and a limit for each.
+    yield (
+        "insert into setting (noun, name, body, version) "
+        f"""select 'tenant', 'school-' || n, '{{"name":"school"}}', 1 """
+        f"from {_SERIES[dialect].format(rows=TENANTS)}"
+    )
+    yield (
+        "insert into lane_limit (id, tenant, max_running, tokens, filled_at, version) "
+        f"select 'school-' || n, 'school-' || n, {ROWS}, 0, {NOW}, 1 "
+        f"from {_SERIES[dialect].format(rows=TENANTS)}"
+    )
+    yield (
+        "insert into lane_limit "
+        "(id, queue, max_running, rate, burst, tokens, filled_at, version) "
+        f"values ('sms', 'sms', {ROWS}, 500.0, 500, 500, {NOW}, 1)"
+    )
+    yield from _schedules(dialect, ident)
+
+
+def _schedules(dialect: Dialect, ident: Callable[[str, str], str]) -> Iterator[str]:
+    no = {"sqlite": "0", "postgres": "false"}[dialect]
+    own, chatty = ident(SCHEDULE, "n"), ident(SCHEDULE, "1")
+    series = _SERIES[dialect].format(rows=SCHEDULES)
+    yield (
+        "insert into schedule (id, name, source, kind, tenant, rule, policy, work, version,"
+        " created_at, updated_at, cursor, next_slot, next_at, tz_data) "
+        f"select {own}, 'report-' || n, 'code:school', 'report', '', "
+        """'{"expression":"0 9 * * *","tz":"Europe/Berlin"}', '{}', """
+        """'{"kind":"report","payload":"{}","queue":"mail","priority":5}', 1, """
+        f"{NOW}, {NOW}, {NOW}, {LATER} + n, {LATER} + n, "
+        f"case when n <= {DUE} then '2025c' else '2026a' end from {series}"
+    )
+    for schedule, at in ((own, f"{NOW} - n"), (chatty, f"{NOW} - n - 1")):
+        yield (
+            "insert into slot (schedule, slot, task_id, fired_at, backfilled) "
+            f"select {schedule}, {at}, {ident(FINISHED, 'n')}, {at}, {no} from {series}"
+        )
+    yield (
+        "insert into skip (schedule, first, last, count, state, at) "
+        f"select {chatty}, {NOW} - n, {NOW} - n, 1, 'skipped:overlap', {NOW} - n from {series}"
     )
 
 

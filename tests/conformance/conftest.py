@@ -44,7 +44,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, runner: asyncio.Runner
     if request.param == "sqlite":
         return Place("sqlite", str(tmp_path / "rota.db"))
     place = Place("postgres", request.getfixturevalue("database"))
-    runner.run(place.clear())
+    runner.run(place.renew() if "store" in request.fixturenames else place.clear())
     return place
 
 
@@ -53,6 +53,7 @@ def store(place: Place, runner: asyncio.Runner) -> Iterator[Store]:
     """A migrated, open store."""
     store = place.store()
     runner.run(store.migrate())
+    runner.run(place.made())
     runner.run(store.open())
     yield store
     runner.run(store.close())

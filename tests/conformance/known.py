@@ -1,5 +1,7 @@
 """What the model of a store knows, and what may be asked of both."""
 
+from collections.abc import Iterable
+
 import msgspec
 from hypothesis import strategies as st
 
@@ -32,10 +34,16 @@ class Known(msgspec.Struct):
     deadline: Micros | None = None
     done: int | None = None
     copy: str | None = None
+    at_gate: bool = False
+
+    @property
+    def gate(self) -> str | None:
+        """The gate that it has to go through."""
+        return self.task.concurrency_key
 
     def moved(self, to: State, run_at: Micros, now: Micros) -> None:
         """Nobody holds it any more; it waits from `run_at` on, or it is over."""
-        self.state, self.session = to, None
+        self.state, self.session, self.at_gate = to, None, False
         if to in (State.READY, State.SCHEDULED):
             self.run_at, self.rank = run_at, rank_of(run_at, self.task.priority)
         else:
@@ -44,6 +52,16 @@ class Known(msgspec.Struct):
             self.over_at = now
         if to is State.FAILED:
             self.done = None
+
+    def made_due(self, now: Micros) -> None:
+        """A caller wants it to run at once: through its gate, if it has one."""
+        if self.gate is None:
+            self.moved(State.READY, now, now)
+        elif self.state is State.FAILED:
+            self.moved(State.SCHEDULED, now, now)
+        else:
+            self.run_at = min(self.run_at, now)
+            self.rank = min(self.rank, rank_of(now, self.task.priority))
 
     def asked(self, now: Micros, deadline: Micros | None) -> None:
         """It was asked to stop."""
@@ -76,6 +94,24 @@ class Lease(msgspec.Struct):
     closed: bool = False
 
 
+def let_in(gate: str, tasks: Iterable[Known]) -> list[Known]:
+    """Let in at a gate as many as it has room for, and return them."""
+    own = sorted((k for k in tasks if k.gate == gate), key=lambda k: (k.rank, k.task.id))
+    inside = sum(known.state in (State.READY, State.RUNNING) for known in own)
+    gone_in = []
+    for known in own:
+        if known.at_gate and known.asked_at is None:
+            if inside >= (known.task.max_concurrency or 1):
+                break
+            known.state, known.at_gate = State.READY, False
+            gone_in.append(known)
+            inside += 1
+    return gone_in
+
+
+GATES = {"one": 1, "two": 2}
+"""The gates, and how many may be inside each."""
+
 picks = st.integers(0, 40)
 some_picks = st.lists(picks, min_size=1, max_size=3)
 which = st.integers(0, 1)
@@ -83,6 +119,7 @@ wishes = st.tuples(
     st.sampled_from([-60, 0, 0, 30, 400]),
     st.sampled_from([4, 5, 6]),
     st.sampled_from([None, None, "a", "b"]),
+    st.sampled_from([None, None, *GATES]),
 )
 offsets = st.sampled_from([0, 0, 0, 0, -1, 1])
 reports = st.tuples(picks, st.sampled_from(ENDS), offsets, st.sampled_from([True, True, False]))

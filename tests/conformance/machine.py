@@ -23,12 +23,14 @@ from rota.model import (
 )
 from rota.store.base import Store
 from tests.conformance.known import (
+    GATES,
     LIVE,
     OVER,
     TERM,
     WINDOW,
     Known,
     Lease,
+    let_in,
     offsets,
     reports,
     some_picks,
@@ -81,17 +83,24 @@ class StoreMachine(RuleBasedStateMachine):
     # -- accepting and time ---------------------------------------------------------------------
 
     @rule(wanted=st.lists(wishes, min_size=1, max_size=4))
-    def submit(self, wanted: list[tuple[int, int, str | None]]) -> None:
+    def submit(self, wanted: list[tuple[int, int, str | None, str | None]]) -> None:
         batch, expected = [], []
-        for delay, priority, key in wanted:
+        for delay, priority, key, gate in wanted:
             run_at = self.now + delay * SECOND
             until = self.now + WINDOW if key else None
-            task = self.make.task(run_at=run_at, priority=priority, key=key, key_until=until)
+            task = self.make.task(
+                run_at=run_at,
+                priority=priority,
+                key=key,
+                key_until=until,
+                concurrency_key=gate,
+                max_concurrency=gate and GATES[gate],
+            )
             batch.append(task)
             holder = key and self.holder(key)
             expected.append(Accepted(holder, created=False) if holder else Accepted(task.id))
             if not holder:
-                state = State.READY if delay <= 0 else State.SCHEDULED
+                state = State.READY if delay <= 0 and gate is None else State.SCHEDULED
                 self.known[task.id] = Known(task, state, task.run_at, task.rank)
                 if key and until:
                     self.keys[key] = (task.id, until)
@@ -109,13 +118,24 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def stage(self) -> None:
-        waiting = [k for k in self.known.values() if k.state is State.SCHEDULED]
+        waiting = [k for k in self.known.values() if k.state is State.SCHEDULED and not k.at_gate]
         due = [known for known in waiting if known.run_at <= self.now]
         rest = [known.run_at for known in waiting if known.run_at > self.now]
-        staged = self.run(self.store.stage(self.now, 1000))
-        assert staged == Staged(len(due), min(rest, default=None))
+        moved = 0
         for known in due:
-            known.state = State.READY
+            known.at_gate = known.gate is not None
+            if known.gate is None:
+                known.state = State.READY
+                moved += 1
+        for gate in {known.gate for known in due if known.gate}:
+            moved += len(let_in(gate, self.known.values()))
+        staged = self.run(self.store.stage(self.now, 1000))
+        assert staged == Staged(moved, min(rest, default=None))
+
+    @rule()
+    def admit(self) -> None:
+        let = [known for gate in GATES for known in let_in(gate, self.known.values())]
+        assert self.run(self.store.admit([*GATES], self.now)) == len(let)
 
     # -- sessions -------------------------------------------------------------------------------
 
@@ -160,6 +180,11 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(n=which, count=st.integers(1, 4))
     def take(self, n: int, count: int) -> None:
         lease = self.leases[n]
+        expected = self.handed_out(lease, count)
+        claimed: list[Claimed] = self.run(take(self.store, lease.id, count, now=self.now))
+        assert_alike(claimed, expected)
+
+    def handed_out(self, lease: Lease, count: int) -> list[Known]:
         ready = [k for k in self.known.values() if k.state is State.READY and k.asked_at is None]
         ready.sort(key=lambda known: (known.rank, known.task.id))
         expected = ready[:count] if self.alive(lease) else []
@@ -167,10 +192,7 @@ class StoreMachine(RuleBasedStateMachine):
             known.state, known.session = State.RUNNING, lease.id
             known.fence += 1
             known.attempt += 1
-        claimed: list[Claimed] = self.run(take(self.store, lease.id, count, now=self.now))
-        assert [(c.id, c.fence, c.attempt, c.lost, c.snoozes) for c in claimed] == [
-            (k.task.id, k.fence, k.attempt, k.lost, k.snoozes) for k in expected
-        ]
+        return expected
 
     @precondition(has_tasks)
     @rule(n=which, wanted=st.lists(reports, min_size=1, max_size=4))
@@ -258,7 +280,7 @@ class StoreMachine(RuleBasedStateMachine):
                 if known.state is State.FAILED:
                     known.attempt = known.lost = known.snoozes = 0
                 expected.append((known.task.id, RetryOutcome.COMPLETED))
-                known.moved(State.READY, self.now, self.now)
+                known.made_due(self.now)
             else:
                 expected.append((known.task.id, RetryOutcome.NOT_RETRYABLE))
         ids = [task_id for task_id, _ in expected]
@@ -278,8 +300,15 @@ class StoreMachine(RuleBasedStateMachine):
             expected.append(Accepted(known.copy or copy, created=known.copy is None))
             if known.copy is None:
                 known.copy = copy
-                task = self.make.task(id=copy, run_at=self.now, priority=known.task.priority)
-                self.known[copy] = Known(task, State.READY, task.run_at, task.rank)
+                task = self.make.task(
+                    id=copy,
+                    run_at=self.now,
+                    priority=known.task.priority,
+                    concurrency_key=known.gate,
+                    max_concurrency=known.task.max_concurrency,
+                )
+                state = State.READY if known.gate is None else State.SCHEDULED
+                self.known[copy] = Known(task, state, task.run_at, task.rank)
         ids = [known.task.id for known in chosen]
         assert self.run(self.store.replay(ids, copies, self.now)) == expected
 
@@ -308,8 +337,11 @@ class StoreMachine(RuleBasedStateMachine):
             (task_id, k.state, k.run_at, k.attempt, k.fence, k.lost, k.snoozes, k.errors)
             for task_id, k in self.known.items()
         ]
-        assert [t and (t.cancel_requested_at, t.progress, t.replayed_as) for t in tasks] == [
-            (k.asked_at, None if k.done is None else Progress(k.done), k.copy)
+        assert [
+            t and (t.cancel_requested_at, t.progress, t.replayed_as, t.concurrency_key, t.at_gate)
+            for t in tasks
+        ] == [
+            (k.asked_at, None if k.done is None else Progress(k.done), k.copy, k.gate, k.at_gate)
             for k in self.known.values()
         ]
 
@@ -319,3 +351,9 @@ class StoreMachine(RuleBasedStateMachine):
         for (_, _, state), number in self.run(self.store.tallies(0)).items():
             found[state] += number
         assert found == self.ended
+
+
+def assert_alike(claimed: list[Claimed], expected: list[Known]) -> None:
+    assert [(c.id, c.fence, c.attempt, c.lost, c.snoozes) for c in claimed] == [
+        (k.task.id, k.fence, k.attempt, k.lost, k.snoozes) for k in expected
+    ]

@@ -57,7 +57,19 @@ async def take(
     now: Micros = NOW,
 ) -> list[Claimed]:
     """Take from one lane."""
-    return await store.take(session_id, [Share(lane, count)], avoid, now)
+    return await take_shares(store, session_id, [Share(lane, count)], avoid, now)
+
+
+async def take_shares(
+    store: Store,
+    session_id: str,
+    shares: Sequence[Share],
+    avoid: Sequence[str] = (),
+    now: Micros = NOW,
+) -> list[Claimed]:
+    """Take shares that were planned by the settings of this moment."""
+    version = (await store.lanes([], 1)).version
+    return (await store.take(session_id, shares, avoid, now, version)).tasks
 
 
 async def take_all(store: Store, session_id: str, now: Micros = NOW) -> list[Claimed]:

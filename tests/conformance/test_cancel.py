@@ -212,7 +212,7 @@ async def test_a_task_that_comes_back_after_it_was_asked_is_not_handed_out_again
         if staged:
             await store.stage(at, 10)
         worker = await open_worker(store, make, at=at)
-        assert await store.lanes([look], 10) == []
+        assert (await store.lanes([look], 10)).lanes == []
         assert await take_all(store, worker, now=at) == []
     assert await store.revoke_overdue(at, 10) == [], "it does not run"
     assert await store.expire(at, 10) == 1
@@ -275,7 +275,7 @@ async def test_a_tenant_of_which_all_was_asked_has_no_lane(store: Store, make: M
         await store.finish(session, [handed_back(task)], THEN)
 
     for after, tenants in ((None, "ac"), ("a", "ca"), ("b", "ca")):
-        lanes = await store.lanes([Look(LANE.queue, LANE.cls, after)], 10)
+        lanes = (await store.lanes([Look(LANE.queue, LANE.cls, after)], 10)).lanes
         assert "".join(lane.tenant for lane in lanes) == tenants
 
 

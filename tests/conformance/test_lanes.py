@@ -4,7 +4,7 @@ import pytest
 
 from rota.model import Claimed, Lane, Look, NewTask, PriorityClass, Share, State
 from rota.store.base import Store
-from tests.conformance.steps import bring, open_worker, take
+from tests.conformance.steps import bring, open_worker, take, take_shares
 from tests.support.factories import LANE, LATER, NOW, Make, again, failed, handed_back, lane_of
 
 NORMAL = PriorityClass.NORMAL
@@ -48,23 +48,23 @@ async def test_lanes_follow_the_cursor_and_wrap_round_once(
     """R7.3: round robin straight from the index; nobody is met twice, nobody is left out."""
     await submit_for(store, make, *"dbcaab")
 
-    assert await store.lanes([where], limit) == lanes(*expected)
+    assert (await store.lanes([where], limit)).lanes == lanes(*expected)
 
 
 async def test_the_only_tenant_comes_after_itself(store: Store, make: Make) -> None:
     """R7.3: a cursor on the only lane with work must not hide it."""
     await submit_for(store, make, "board")
 
-    assert await store.lanes([look("board")], 5) == lanes("board")
+    assert (await store.lanes([look("board")], 5)).lanes == lanes("board")
 
 
 async def test_the_tenant_without_a_name_is_a_tenant(store: Store, make: Make) -> None:
     """R7.3: `""` comes first, and comes round again."""
     await submit_for(store, make, "", "a")
 
-    assert await store.lanes([look()], 5) == lanes("", "a")
-    assert await store.lanes([look("")], 5) == lanes("a", "")
-    assert await store.lanes([look("", inclusive=True)], 1) == lanes("")
+    assert (await store.lanes([look()], 5)).lanes == lanes("", "a")
+    assert (await store.lanes([look("")], 5)).lanes == lanes("a", "")
+    assert (await store.lanes([look("", inclusive=True)], 1)).lanes == lanes("")
 
 
 async def test_each_class_and_each_queue_has_its_own_lanes(store: Store, make: Make) -> None:
@@ -77,7 +77,7 @@ async def test_each_class_and_each_queue_has_its_own_lanes(store: Store, make: M
         await store.submit(tasks, NOW)
     looks = [Look(queue, cls) for queue in ("sms", "mail") for cls in reversed(PriorityClass)]
 
-    found = await store.lanes(looks, 20)
+    found = (await store.lanes(looks, 20)).lanes
 
     expected = [
         Lane(queue, cls, tenant)
@@ -99,7 +99,7 @@ async def test_every_look_has_a_cursor_and_the_limit_to_itself(store: Store, mak
         Look("default", PriorityClass.LOW),
     ]
 
-    found = await store.lanes(looks, 2)
+    found = (await store.lanes(looks, 2)).lanes
 
     assert found == [*lanes("z", "x", queue="sms"), *lanes("b", "c")]
 
@@ -108,8 +108,8 @@ async def test_nothing_to_look_for_finds_nothing(store: Store, make: Make) -> No
     """R7.3."""
     await submit_for(store, make, "a")
 
-    assert await store.lanes([], 5) == []
-    assert await store.lanes([Look("other", NORMAL)], 5) == []
+    assert (await store.lanes([], 5)).lanes == []
+    assert (await store.lanes([Look("other", NORMAL)], 5)).lanes == []
 
 
 @pytest.mark.parametrize("state", [state for state in State if state is not State.READY])
@@ -117,7 +117,7 @@ async def test_only_ready_tasks_make_a_lane(store: Store, make: Make, state: Sta
     """R7.3: a claim is not sent where nothing can be taken."""
     await bring(store, make, state)
 
-    assert await store.lanes([look()], 5) == []
+    assert (await store.lanes([look()], 5)).lanes == []
 
 
 async def test_a_lane_is_there_as_long_as_it_has_a_ready_task(store: Store, make: Make) -> None:
@@ -126,13 +126,13 @@ async def test_a_lane_is_there_as_long_as_it_has_a_ready_task(store: Store, make
     await submit_for(store, make, "", "")
 
     (first,) = await take(store, session, 1)
-    assert await store.lanes([look()], 5) == [LANE]
+    assert (await store.lanes([look()], 5)).lanes == [LANE]
 
     await take(store, session, 1)
-    assert await store.lanes([look()], 5) == []
+    assert (await store.lanes([look()], 5)).lanes == []
 
     await store.finish(session, [handed_back(first)], NOW)
-    assert await store.lanes([look()], 5) == [LANE]
+    assert (await store.lanes([look()], 5)).lanes == [LANE]
 
 
 async def test_a_task_stands_in_the_lane_of_its_class_however_it_became_ready(
@@ -148,9 +148,9 @@ async def test_a_task_stands_in_the_lane_of_its_class_however_it_became_ready(
     ]
 
     async def found_and_taken() -> list[Claimed]:
-        found = await store.lanes(everywhere, 20)
+        found = (await store.lanes(everywhere, 20)).lanes
         assert found == expected
-        return await store.take(session, [Share(lane, 1) for lane in found], (), LATER)
+        return await take_shares(store, session, [Share(lane, 1) for lane in found], now=LATER)
 
     await store.stage(LATER, 100)
     held = await found_and_taken()
@@ -197,12 +197,12 @@ async def test_a_walk_with_the_cursor_meets_every_tenant_once_a_round(
     met: list[str] = []
     after: str | None = None
     while len(met) < len(names):
-        found = await store.lanes([look(after)], 7)
+        found = (await store.lanes([look(after)], 7)).lanes
         met += [lane.tenant for lane in found]
         after = met[-1]
 
     assert sorted(met[: len(names)]) == sorted(names)
-    assert met[: len(names)] == [lane.tenant for lane in await store.lanes([look()], 1000)]
+    assert met[: len(names)] == [lane.tenant for lane in (await store.lanes([look()], 1000)).lanes]
 
 
 async def test_what_stands_before_a_task_in_its_lane_is_counted(store: Store, make: Make) -> None:

@@ -32,12 +32,24 @@ STEPS = {
     "expired_ready_ids",
     "expired_scheduled_ids",
     "mark_replayed",
+    "come_to_gate",
+    "bring_forward",
+    "retry_failed_gated",
+    "replay_gated",
     "cancel_scheduled",
     "cancel_ready",
     "ask_to_cancel",
     "add_tallies",
     "add_failed_tallies",
     "add_dropped_tallies",
+    "note_skips",
+    "expected_firings",
+    "take_slots",
+    "holding_slots",
+    "live_ids",
+    "raise_version",
+    "running",
+    "spend",
 }
 """What PostgreSQL does within one statement and SQLite, whose `with` cannot write, in several."""
 SERVER = {
@@ -56,6 +68,8 @@ SERVER = {
     "cancel_inside",
     "complete_inside",
     "held_free",
+    "take_limited",
+    "fire_extra",
 }
 """What only a server needs: its clock, its days of history, its shards, its own functions; and as
 one statement what others must not wait for between two."""

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from rota.store.base import Store
-from tests.conformance.machine import StoreMachine
+from tests.conformance.limit_machine import LimitMachine
 from tests.support.places import Place
 
 EXAMPLES = {"sqlite": 60, "postgres": 25}
@@ -17,9 +17,9 @@ EXAMPLES = {"sqlite": 60, "postgres": 25}
 def test_a_store_and_a_plain_model_agree_after_every_step(
     place: Place, store: Store, runner: asyncio.Runner
 ) -> None:
-    """Invariants 1-4: states, counters, answers; what was accepted is somewhere, once."""
+    """Invariants 1-5: states, counters, answers, limits; what was accepted is somewhere, once."""
 
-    class Machine(StoreMachine):
+    class Machine(LimitMachine):
         def __init__(self) -> None:
             super().__init__(place, store, runner.run)
 

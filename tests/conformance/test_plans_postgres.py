@@ -7,24 +7,34 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.config import ERRORS_KEPT, LEASE, LEVEL, MINUTE
 from rota.contrib.embedded import EmbeddedPostgres
 from rota.store.postgres.address import Address
 from rota.store.postgres.connections import Lines, Role
+from rota.store.schedule_rows import columns, to_json
 from rota.store.sqlfiles import blocks, number
 from tests.conformance.backlog import (
+    CHATTY,
+    CROWDED,
     DUE,
     DUE_AT,
+    HELD,
     HELD_BY_IT,
     LIVE_SESSION,
     OF_EACH,
+    QUIET,
     ROWS,
+    SCHEDULE,
+    SESSIONS,
     pile_up,
+    task_id,
 )
-from tests.support.factories import NOW
+from tests.support.explain import literal, steps, touched
+from tests.support.factories import NOW, Make
 from tests.support.places import Place
+from tests.support.schedules import a_schedule, firing, slot
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -56,11 +66,17 @@ HOT = [
     Plan("key_holders", Role.SUBMIT, {"task_key_pkey"}),
     Plan("stage", Role.DUTY, {"scheduled_due"}),
     Plan("next_due", Role.DUTY, {"scheduled_due"}),
+    Plan("waiting_gates", Role.DUTY, {"scheduled_gate"}),
+    Plan("gate_use", Role.READ, {"ready_gate", "scheduled_gate"}),
     Plan("renew_session", Role.DUTY, {"session_pkey"}),
     Plan("asked_cancels", Role.DUTY, {"ready_asked"}, sorts=True),
     Plan("note", Role.FINISH, {"ready_pkey"}),
     Plan("to_nothing", Role.FINISH, {"ready_pkey"}, sorts=True),
     Plan("revoke_overdue", Role.DUTY, {"ready_overdue"}, sorts=True),
+    Plan("due_schedules", Role.FIRE, {"schedule_due", "ready_schedule", "scheduled_schedule"}),
+    Plan("next_firing", Role.DUTY, {"schedule_due"}),
+    Plan("live", Role.DUTY, {"ready_schedule", "scheduled_schedule"}, sorts=True),
+    Plan("queues_with_work", Role.CLAIM, {"ready_lane"}),
 ]
 OTHERS = [
     Plan("end_expired_sessions", Role.DUTY, {"session_pkey"}, sorts=True),
@@ -81,6 +97,19 @@ OTHERS = [
     Plan("discard", Role.DUTY, {"dead_letter_pkey"}),
     Plan("ahead", Role.READ, {"ready_pkey", "ready_lane"}),
     Plan("get", Role.READ, EVERY_KEY),
+    Plan("queue_depths", Role.SUBMIT, {"ready_lane"}),
+    Plan("tenant_depths", Role.SUBMIT, {"ready_lane"}),
+    Plan("has_schedule", Role.CALL, {"schedule_pkey"}),
+    Plan("change_schedule", Role.CALL, {"schedule_pkey", "schedule_name_key"}),
+    Plan("remove_schedule", Role.CALL, {"schedule_pkey"}),
+    Plan("get_schedules", Role.READ, {"schedule_pkey", "schedule_name_key"}),
+    Plan("find_schedules", Role.READ, {"schedule_name_key"}),
+    Plan("outdated_schedules", Role.DUTY, {"schedule_tz_data"}),
+    Plan("slots", Role.READ, {"slot_pkey", "skip_slot"}, sorts=True),
+    Plan("forget_slots", Role.CALL, {"slot_pkey"}),
+    Plan("forget_skips", Role.CALL, {"skip_slot"}),
+    Plan("prune_slots", Role.DUTY, {"slot_age"}),
+    Plan("prune_skips", Role.DUTY, {"skip_age"}),
 ]
 
 _IDS = [*HELD_BY_IT, *OF_EACH]
@@ -131,22 +160,26 @@ VALUES: dict[str, Any] = {
     "expired": "expired",
     "id": OF_EACH[0],
     "cap": 1000,
+    "key": CROWDED,
+    "after": "gate-2",
     "reason": "cancelled by request",
     "level": LEVEL,
     "now": NOW,
-}
+    **columns(structs.replace(a_schedule(Make(), "report-7"), id=task_id(SCHEDULE, 7))),
+    "old_version": 1,
+    "old_cursor": NOW,
+    "skips": '[{"first":1,"last":1,"count":1,"state":"skipped:paused"}]',
+    "more_skipped": 1,
+    "names": ["report-7", "report-8"],
+    "paused": None,
+    "version": 0,
+} | {"kind": None, "source": None, "tenant": None, "id": OF_EACH[0]}
+OF_SCHEDULES = {"slots", "forget_slots", "forget_skips", "has_schedule", "remove_schedule"}
+"""Statements of which `id` is that of a schedule."""
 
 
 def named(plan: Plan) -> str:
     return plan.block
-
-
-def literal(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, list):
-        return "'{" + ",".join(f'"{item}"' for item in value) + "}'"
-    return str(value) if isinstance(value, int) else f"'{value}'"
 
 
 async def explain(connection: Any, block: str, **values: Any) -> dict[str, Any]:
@@ -167,23 +200,12 @@ async def explain(connection: Any, block: str, **values: Any) -> dict[str, Any]:
     return plan
 
 
-def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for part in plan.get("Plans", ()):
-        yield from steps(part)
-
-
-def touched(plan: dict[str, Any]) -> int:
-    """How many pages a plan touched, in memory or on the disk."""
-    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
-
-
 def assert_follows_its_indexes(wanted: Plan, found: dict[str, Any]) -> None:
     parts = list(steps(found))
     scanned = {part["Relation Name"] for part in parts if part["Node Type"] == "Seq Scan"}
     used = {part["Index Name"] for part in parts if "Index Name" in part}
     kinds = {part["Node Type"] for part in parts}
-    assert scanned <= {"session"}
+    assert scanned <= {"session", "settings_version"}
     assert wanted.indexes <= used
     assert wanted.sorts or not kinds & {"Sort", "Incremental Sort", "Hash Join", "Merge Join"}
     assert touched(found) <= PAGES
@@ -207,7 +229,15 @@ def statistics(request: pytest.FixtureRequest, backlog: str) -> str:
 
 
 def values_for(plan: Plan) -> dict[str, Any]:
-    due = ("stage", "revoke_overdue", "expire_ready", "expire_scheduled")
+    due = ("stage", "revoke_overdue", "expire_ready", "expire_scheduled", "due_schedules")
+    if plan.block == "live":
+        return {"ids": [task_id(SCHEDULE, n) for n in range(1, 101)]}
+    if plan.block in ("queue_depths", "tenant_depths"):
+        return {"names": ["board", "sms", "school-7"]}
+    if plan.block in OF_SCHEDULES:
+        return {"id": CHATTY, "before": NOW - 50}
+    if plan.block in ("prune_slots", "prune_skips"):
+        return {"before": NOW - 1000}
     return {"now": DUE_AT} if plan.block in due else {}
 
 
@@ -231,7 +261,7 @@ async def test_a_hot_statement_follows_its_indexes(statistics: str, plan: Plan) 
 @pytest.mark.parametrize("plan", OTHERS, ids=named)
 async def test_every_other_statement_follows_its_indexes(statistics: str, plan: Plan) -> None:
     """R2.4, B170."""
-    found = await on_the_store_s_line(statistics, plan)
+    found = await on_the_store_s_line(statistics, plan, **values_for(plan))
 
     assert_follows_its_indexes(plan, found)
 
@@ -307,3 +337,108 @@ async def test_staging_touches_what_is_due(statistics: str) -> None:
     assert [part["Actual Rows"] * part["Actual Loops"] for part in due] == [DUE]
     assert not any(part.get("Rows Removed by Filter") for part in due)
     assert touched(found) < 15 * DUE
+
+
+async def test_a_gate_costs_the_same_however_many_wait_at_it(statistics: str) -> None:
+    """F13, R7.4: a hundred thousand at one gate, ten at another."""
+    found = {gate: await explain_admit(statistics, [gate]) for gate in (QUIET, CROWDED, "unknown")}
+
+    assert found[CROWDED] <= found[QUIET] + 30
+    assert found["unknown"] < found[QUIET] < 200
+
+
+async def test_five_hundred_gates_cost_five_hundred_looks(statistics: str) -> None:
+    """R7.4: one page of ten thousand gates with a task waiting at each."""
+    gates = [f"gate-{n}" for n in range(1, 501)]
+
+    assert await explain_admit(statistics, gates) < 80 * len(gates)
+
+
+async def test_a_claim_under_limits_costs_the_same_however_much_is_ready(statistics: str) -> None:
+    """F13, R7.3, R7.4: a lane of a hundred, a lane of ten thousand; 2,000 run in 400 sessions."""
+    lanes = {tenant: (["sms"], [2], [tenant], [20]) for tenant in ("school-14", "board")}
+
+    small, large = [await explain_limited(statistics, lane, ["sms"]) for lane in lanes.values()]
+
+    assert abs(large - small) <= 200
+    assert large < 8 * SESSIONS
+
+
+async def test_three_hundred_limits_count_what_runs_once(statistics: str) -> None:
+    """R7.4: each tenant has its own; to look for each in 400 sessions would be 120,000 looks."""
+    tenants = [f"school-{n}" for n in range(1, 251)]
+    lanes = (["sms"] * 250, [2] * 250, tenants, [1] * 250)
+
+    assert await explain_limited(statistics, lanes, tenants) < 4 * HELD + 40 * 250
+
+
+async def explain_limited(url: str, lanes: tuple[Any, ...], limits: list[str]) -> int:
+    """How many pages a limited claim takes, after a first one in which the plans are made.
+
+    Nothing is read whole on the way.
+    """
+    scans = (
+        "select coalesce(sum(seq_scan), 0) from pg_stat_xact_user_tables where schemaname = 'rota'"
+        " and relname in ('ready', 'scheduled', 'finished_default', 'lane_limit')"
+    )
+    bound = list(range(1, len(limits) + 1))
+    given = dict(zip(("queues", "classes", "tenants", "counts"), lanes, strict=True))
+
+    async def measured(line: Any) -> tuple[int, int]:
+        await explain(line, "take_limited", **given, bound=bound, limits=limits)
+        before = await line.fetchval(scans)
+        found = await explain(line, "take_limited", **given, bound=bound, limits=limits)
+        return touched(found), await line.fetchval(scans) - before
+
+    lines = Lines(Address(url))
+    try:
+        pages, read_whole = await lines.run(Role.CLAIM, measured)
+    finally:
+        await lines.close()
+    assert read_whole == 0
+    return pages
+
+
+async def explain_admit(url: str, gates: list[str]) -> int:
+    """How many pages it takes to let in, after a first time in which the plans are made."""
+    lines = Lines(Address(url))
+    try:
+
+        async def twice(line: Any) -> int:
+            await explain(line, "admit", keys=gates)
+            return touched(await explain(line, "admit", keys=gates))
+
+        return await lines.run(Role.FINISH, twice)
+    finally:
+        await lines.close()
+
+
+async def test_firing_costs_the_same_however_many_schedules_there_are(statistics: str) -> None:
+    """F13, F50: fifty of a hundred thousand; not one table is read from end to end."""
+    make = Make()
+    known = [a_schedule(make, id=task_id(SCHEDULE, n), cursor=NOW) for n in range(1, 51)]
+    firings = to_json([firing(make, each, slot(1)) for each in known])
+    lines = Lines(Address(statistics))
+    scans = "select sum(seq_scan) from pg_stat_xact_user_tables where schemaname = 'rota'"
+
+    async def fired(line: Any) -> tuple[int, int]:
+        sql, _ = number(blocks("postgres")["fire"])
+        transaction = line.transaction()
+        await transaction.start()
+        before = await line.fetchval(scans)
+        explained = f"explain (analyze, buffers, format json) {sql}"
+        rows = await line.fetch(explained, firings, slot(1), 10_000, "later")
+        read_whole = await line.fetchval(scans) - before
+        applied = await line.fetchval("select count(*) from rota.slot where fired_at = $1", slot(1))
+        await transaction.rollback()
+        assert applied == 50
+        return touched(json.loads(rows[0][0])[0]["Plan"]), read_whole
+
+    try:
+        await lines.run(Role.FIRE, fired)
+        pages, read_whole = await lines.run(Role.FIRE, fired)
+    finally:
+        await lines.close()
+
+    assert read_whole == 0
+    assert pages < 150 * 50

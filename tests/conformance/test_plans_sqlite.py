@@ -12,24 +12,32 @@ import pytest
 
 from rota.config import ERRORS_KEPT, LEASE, LEVEL, MINUTE
 from rota.model import Lane, PriorityClass, Share, State, Transition
+from rota.store.schedule_rows import columns
 from rota.store.sqlfiles import blocks
 from tests.conformance.backlog import (
+    CHATTY,
+    CROWDED,
     DUE,
     DUE_AT,
     HELD_BY_IT,
     LIVE_SESSION,
     OF_EACH,
+    QUIET,
     ROWS,
+    SCHEDULE,
     pile_up,
+    task_id,
 )
 from tests.support.factories import NOW, Make
 from tests.support.places import Place
+from tests.support.schedules import a_schedule
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 STEPS = 60_000
 """No statement may take more steps of SQLite's machine; a scan of a table takes over a million."""
 
+SOME = [task_id(SCHEDULE, n) for n in range(7, 107)]
 _IDS = [*HELD_BY_IT, *OF_EACH]
 _REPORTS = [Transition(task_id, 1, State.COMPLETED, result="1") for task_id in _IDS]
 _LANES = [
@@ -70,6 +78,9 @@ VALUES: dict[str, Any] = {
     "expired": "expired",
     "id": OF_EACH[0],
     "cap": 1000,
+    "keys": packed([CROWDED, QUIET, *(f"gate-{n}" for n in range(20))]),
+    "most": 100,
+    "after": "gate-2",
     "payload": "{}",
     "copies": packed([{"id": task_id, "copy": "f" + task_id[1:]} for task_id in OF_EACH]),
     "ended_before": NOW,
@@ -79,10 +90,56 @@ VALUES: dict[str, Any] = {
     "key": "effect-1",
     "at": NOW,
     "now": NOW,
+    "kind": None,
+    "source": None,
+    "tenant": None,
+    "paused": None,
+    "old_version": 1,
+    "old_cursor": NOW,
+    "more_skipped": 1,
+    "tz_data": "2026a",
+    "names": packed(["report-7", "report-8", *SOME]),
+    "expected": packed([(schedule, 1, NOW) for schedule in SOME]),
+    "changes": packed([{"id": id_, "cursor": NOW, "fired": 1, "skipped": 0} for id_ in SOME]),
+    "runs": packed([{"schedule": id_, "slot": NOW + 1, "task_id": id_} for id_ in SOME]),
+    "skips": packed([{"schedule": id_, "first": 1, "last": 1, "state": "x"} for id_ in SOME]),
+    "backfilled": False,
+    "used": packed([{"id": f"school-{n}", "tokens": 1.5, "filled_at": NOW} for n in range(100)]),
+    "noun": "tenant",
+    "name": "school-7",
+    "body": "{}",
+    "queue": None,
+    "max_running": 3,
+    "rate": None,
+    "burst": None,
+    "filled_at": NOW,
 }
+LIMITS = packed([f"school-{n}" for n in range(100)])
+OTHERWISE: dict[str, dict[str, Any]] = {
+    "limit_use": {"ids": LIMITS},
+    "put_limit": {"id": "school-7", "tenant": "school-7"},
+    "drop_limit": {"id": "school-7"},
+    "queue_depths": {"names": packed(["sms", "mail"])},
+    "tenant_depths": {"names": packed(["board", "school-7"])},
+    "live": {"ids": packed(SOME)},
+    "live_ids": {"ids": packed(SOME)},
+    "slots": {"id": CHATTY, "before": NOW - 50},
+    "forget_slots": {"id": CHATTY},
+    "forget_skips": {"id": CHATTY},
+    "prune_slots": {"before": NOW - 1000},
+    "prune_skips": {"before": NOW - 1000},
+    "has_schedule": {"id": CHATTY},
+    "remove_schedule": {"id": CHATTY},
+    "change_schedule": columns(a_schedule(Make(), "report-7", id=SOME[0])),
+}
+"""Statements in which these names mean something else."""
 
-SMALL = re.compile(r"SCAN (.*VIRTUAL TABLE|session\b|walk\b|line\b|CONSTANT ROW|\()")
-"""What may be read whole: what was asked for, the sessions, what the statement itself has found."""
+SMALL = re.compile(
+    r"SCAN (.*VIRTUAL TABLE|session\b|setting\b|settings_version\b|lane_limit\b|"
+    r"walk\b|hop\b|gate\b|line\b|CONSTANT ROW|\()"
+)
+"""What may be read whole: what was asked for, the sessions, what a statement has found,
+and in `settings` all that there are."""
 VIEW = {"get", "states_of"}
 """Statements that read the view `task`; its parts are entered by id, their union is read whole."""
 
@@ -108,18 +165,18 @@ def connection(request: pytest.FixtureRequest, backlog: Path) -> Iterator[apsw.C
 def bound(connection: apsw.Connection, block: str) -> dict[str, Any]:
     """The values for the parameters of a block, and for no others."""
     names = set(re.findall(r"(?<![:\w]):([a-z_]+)", blocks("sqlite")[block]))
-    values = VALUES | ({"now": DUE_AT} if block in AT_DUE else {})
+    values = VALUES | ({"now": DUE_AT} if block in AT_DUE else {}) | OTHERWISE.get(block, {})
     return {name: values[name] for name in names}
 
 
-def work(connection: apsw.Connection, block: str) -> int:
+def work(connection: apsw.Connection, block: str, **given: Any) -> int:
     """Run a block, undo it, and return how many steps SQLite's machine took."""
     steps: list[int] = []
 
     def count(event: dict[str, Any]) -> None:
         steps.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
 
-    values = bound(connection, block)
+    values = bound(connection, block) | given
     connection.execute("begin immediate")
     connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, count)
     try:
@@ -130,9 +187,9 @@ def work(connection: apsw.Connection, block: str) -> int:
     return sum(steps)
 
 
-AT_DUE = {"due_ids", "overdue_ids", "expired_ready_ids", "expired_scheduled_ids"}
+AT_DUE = {"due_ids", "overdue_ids", "expired_ready_ids", "expired_scheduled_ids", "due_schedules"}
 """Statements that find what an instant has made due."""
-SKIPPED = {"open_session", "insert_ready", "insert_scheduled"}
+SKIPPED = {"open_session", "insert_ready", "insert_scheduled", "create_schedule", "note_skips"}
 """Plain inserts have no plan."""
 COUNTED = {"dead_letter_groups"}
 """Statements that count everything that there is, in an index made for it."""
@@ -165,6 +222,10 @@ def test_a_statement_does_no_more_than_it_is_asked_for(
         ("held", "ready_held"),
         ("due_ids", "scheduled_due"),
         ("next_due", "scheduled_due"),
+        ("admit", "scheduled_gate"),
+        ("admit", "ready_gate"),
+        ("waiting_gates", "scheduled_gate"),
+        ("gate_use", "ready_gate"),
         ("ended_sessions_holding", "ready_held"),
         ("prune_finished", "finished_age"),
         ("prune_dead_letters", "dead_letter_age"),
@@ -186,6 +247,27 @@ def test_a_statement_does_no_more_than_it_is_asked_for(
         ("to_completed", "sqlite_autoindex_ready_1"),
         ("to_ready", "sqlite_autoindex_ready_1"),
         ("get", "sqlite_autoindex_finished_1"),
+        ("running", "ready_held"),
+        ("limit_use", "sqlite_autoindex_lane_limit_1"),
+        ("spend", "sqlite_autoindex_lane_limit_1"),
+        ("queue_depths", "ready_lane"),
+        ("tenant_depths", "ready_lane"),
+        ("queues_with_work", "ready_lane"),
+        ("due_schedules", "schedule_due"),
+        ("due_schedules", "ready_schedule"),
+        ("due_schedules", "scheduled_schedule"),
+        ("next_firing", "schedule_due"),
+        ("live", "ready_schedule"),
+        ("live", "scheduled_schedule"),
+        ("live_ids", "ready_schedule"),
+        ("expected_firings", "sqlite_autoindex_schedule_1"),
+        ("fire", "sqlite_autoindex_schedule_1"),
+        ("find_schedules", "sqlite_autoindex_schedule_2"),
+        ("outdated_schedules", "schedule_tz_data"),
+        ("holding_slots", "sqlite_autoindex_slot_1"),
+        ("slots", "skip_slot"),
+        ("prune_slots", "slot_age"),
+        ("prune_skips", "skip_age"),
     ],
 )
 def test_a_statement_goes_by_its_index(connection: apsw.Connection, block: str, index: str) -> None:
@@ -204,6 +286,13 @@ def test_groups_are_counted_without_reading_a_dead_letter(connection: apsw.Conne
     assert "USING COVERING INDEX dead_letter_open" in plan[1], plan
     assert sum(" dead_letter" in step for step in plan) == 1, plan
     assert work(connection, "dead_letter_groups") < 30 * ROWS
+
+
+def test_a_gate_costs_the_same_however_many_wait_at_it(connection: apsw.Connection) -> None:
+    """F13, R7.4: a hundred thousand at one gate, ten at another."""
+    small, crowded = (work(connection, "admit", keys=packed([gate])) for gate in (QUIET, CROWDED))
+
+    assert crowded <= small + 20
 
 
 def test_a_scan_would_be_noticed(connection: apsw.Connection) -> None:

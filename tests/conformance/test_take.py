@@ -5,7 +5,16 @@ import pytest
 from rota.config import LEASE, LEVEL, MINUTE
 from rota.model import Claimed, Lane, Look, PriorityClass, Share, State
 from rota.store.base import Store
-from tests.conformance.steps import beat, counts, one, open_worker, reap, take, take_all
+from tests.conformance.steps import (
+    beat,
+    counts,
+    one,
+    open_worker,
+    reap,
+    take,
+    take_all,
+    take_shares,
+)
 from tests.support.factories import LANE, LATER, NOW, Make, again, error, handed_back
 from tests.support.places import Place
 
@@ -141,7 +150,7 @@ async def test_each_lane_of_a_claim_has_its_own_share(store: Store, make: Make) 
         Share(Lane("default", PriorityClass.NORMAL, "college"), 0),
     ]
 
-    taken = await store.take(session, shares, (), NOW)
+    taken = await take_shares(store, session, shares)
 
     by_rank = sorted(tasks, key=lambda task: task.rank)
     assert [task.id for task in taken] == [
@@ -156,7 +165,7 @@ async def test_a_claim_without_shares_takes_nothing(store: Store, make: Make) ->
     session = await open_worker(store, make)
     await store.submit(make.tasks(1), NOW)
 
-    assert await store.take(session, [], (), NOW) == []
+    assert await take_shares(store, session, []) == []
 
 
 async def test_fence_and_attempt_grow_with_every_hand_out(store: Store, make: Make) -> None:
@@ -251,7 +260,7 @@ async def test_a_task_is_never_held_before_it_is_due(store: Store, make: Make) -
     session = await open_worker(store, make)
     await store.submit(make.tasks(20, run_at=NOW + 10 * MINUTE), NOW)
 
-    assert await store.lanes([Look("default", LANE.cls)], 5) == []
+    assert (await store.lanes([Look("default", LANE.cls)], 5)).lanes == []
     assert await take_all(store, session) == []
     assert await store.held(session, 10) == []
     assert await reap(store, NOW + 2 * LEASE) == []

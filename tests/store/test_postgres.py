@@ -67,7 +67,7 @@ def session(store: PostgresStore, make: Make, runner: asyncio.Runner) -> Session
 
 async def take(store: PostgresStore, session: Session, count: int) -> list[Claimed]:
     """Take from the lane of tasks that are made without a wish."""
-    return await store.take(session.id, [Share(LANE, count)], [], NOW)
+    return (await store.take(session.id, [Share(LANE, count)], [], NOW, 0)).tasks
 
 
 class TestAddress:
@@ -106,10 +106,10 @@ class TestAddress:
         assert address.shown.startswith(f"postgresql://rota:…@{hosts}/rota?")
         assert hosts in address.dsn
 
-    async def test_a_dead_host_is_passed_over(self, postgres_url: str) -> None:
+    async def test_a_dead_host_is_passed_over(self, bare_postgres_url: str) -> None:
         """A server that is gone does not matter while another answers; nor to a heartbeat."""
-        live = urlsplit(postgres_url).netloc.rpartition("@")[2]
-        several = postgres_url.replace(live, f"127.0.0.1:1,{live}")
+        live = urlsplit(bare_postgres_url).netloc.rpartition("@")[2]
+        several = bare_postgres_url.replace(live, f"127.0.0.1:1,{live}")
         store = PostgresStore(f"{several}?target_session_attrs=read-write")
         assert await store.migrate()
         await store.open()
@@ -277,7 +277,7 @@ class TestPooler:
         await pooled.open_session(session)
         await pooled.submit([*make.tasks(30), make.task(run_at=LATER)], NOW)
         await pooled.submit([make.keyed("one"), make.keyed("one"), make.task()], NOW)
-        assert await pooled.lanes([LOOK], 10) == [LANE]
+        assert (await pooled.lanes([LOOK], 10)).lanes == [LANE]
         tasks = await take(pooled, session, 100)
         reports = [completed(task) for task in tasks]
         assert await pooled.finish(session.id, reports, NOW) == [True] * 32

@@ -11,6 +11,7 @@ import pytest
 
 from rota.clock import Micros
 from rota.config import (
+    CONCURRENCY_MOST,
     HEADERS,
     HEADERS_BYTES,
     HOUR,
@@ -48,6 +49,8 @@ EVERY = {
     "expires_at": "2099-01-01T10:00:00+05:30",
     "tags": ["results", "März"],
     "headers": {"traceparent": "00-ab"},
+    "concurrency_key": "sms-gateway",
+    "max_concurrency": 3,
 }
 
 
@@ -151,7 +154,8 @@ class TestSubmit:
         )
         assert task.state is State.SCHEDULED
         assert wait(task) == python.delay
-        for name in ("queue", "tenant", "priority", "timeout", "key", "expires_at", "tags"):
+        same = ("queue", "tenant", "priority", "timeout", "key", "expires_at", "tags")
+        for name in (*same, "concurrency_key", "max_concurrency"):
             assert getattr(task, name) == getattr(python, name), name
         assert task.headers == EVERY["headers"]
         policy = Backoff.from_json(json.dumps(task.retry))
@@ -272,6 +276,16 @@ class TestRefusals:
             ("key", {"key": "k" * (KEY_CHARS + 1)}),
             ("key", {"key": 17}),
             ("key_window", {"key_window": 0}),
+            ("concurrency_key", {"concurrency_key": ""}),
+            ("concurrency_key", {"concurrency_key": "k" * (KEY_CHARS + 1)}),
+            ("max_concurrency", {"max_concurrency": 1}),
+            ("max_concurrency", {"concurrency_key": "sms", "max_concurrency": 0}),
+            ("max_concurrency", {"concurrency_key": "sms", "max_concurrency": 1.5}),
+            ("max_concurrency", {"concurrency_key": "sms", "max_concurrency": "2"}),
+            (
+                "max_concurrency",
+                {"concurrency_key": "sms", "max_concurrency": CONCURRENCY_MOST + 1},
+            ),
             ("expires_at", {"expires_at": "2026-02-20"}),
             ("expires_at", {"expires_at": "2026-02-20T10:00:00Z", "expires_in": 1}),
             ("tags", {"tags": ["t"] * (TAGS + 1)}),
@@ -321,6 +335,7 @@ class TestRefusals:
             {"delay": LONGEST_DELAY // SECOND, "timeout": 0.000001, "expires_in": 1},
             {"run_at": "1970-01-01T00:00:00.123456Z", "tags": [], "headers": {}, "retry": {}},
             {"run_at": "2026-02-20t10:00-03:30", "key": "ü" * KEY_CHARS},
+            {"concurrency_key": "ü" * KEY_CHARS, "max_concurrency": CONCURRENCY_MOST},
             {"tags": ["t" * TAG_CHARS] * TAGS, "headers": {str(n): "" for n in range(HEADERS)}},
         ],
     )

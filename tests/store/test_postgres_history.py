@@ -52,7 +52,7 @@ async def end(
     await store.submit(make.tasks(count, **fields), NOW)
     session = await open_worker(store, make, at=at)
     lane = Lane(fields.get("queue", LANE.queue), LANE.cls, LANE.tenant)
-    held = await store.take(session, [Share(lane, count)], [], at)
+    held = (await store.take(session, [Share(lane, count)], [], at, 0)).tasks
     assert await store.finish(session, [completed(task) for task in held], at) == [True] * count
     return held
 

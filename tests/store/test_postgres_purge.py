@@ -71,7 +71,7 @@ class Load:
     async def step(self) -> None:
         """Claim ten tasks and finish them."""
         began = self._clock.monotonic()
-        held = await self._store.take(self._session, [Share(LANE, 10)], [], NOW)
+        held = (await self._store.take(self._session, [Share(LANE, 10)], [], NOW, 0)).tasks
         claimed = self._clock.monotonic()
         await self._store.finish(self._session, [completed(task) for task in held], NOW)
         self.claims.append(claimed - began)

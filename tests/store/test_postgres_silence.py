@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 
 import pytest
 
 from rota.config import DAY
 from rota.model import Micros, Share
-from rota.store.postgres import PostgresStore, cancel, history, schema
+from rota.shares import Held, Limit
+from rota.store.postgres import PostgresStore, cancel, claim, history, schema
 from rota.store.postgres.address import Address
-from rota.store.postgres.connections import COMMON, MIGRATION, PRUNE, Line, Lines, Role
+from rota.store.postgres.connections import COMMON, HOT, MIGRATION, PRUNE, Line, Lines, Role
 from rota.store.postgres.history import AHEAD, Day
 from rota.store.sqlfiles import Migration
 from tests.conformance.steps import open_worker
@@ -60,7 +62,7 @@ async def end_one(store: PostgresStore, make: Make) -> None:
     """Have a task submitted, taken and completed."""
     await store.submit(make.tasks(1), NOW)
     session = await open_worker(store, make, at=NOW)
-    held = await store.take(session, [Share(LANE, 1)], [], NOW)
+    held = (await store.take(session, [Share(LANE, 1)], [], NOW, 0)).tasks
     assert await store.finish(session, [completed(task) for task in held], NOW) == [True]
 
 
@@ -159,7 +161,7 @@ class Worker:
         """Hold a task, which is asked to stop by the deadline if there is one."""
         self._session = await open_worker(self._store, self._make, at=NOW)
         await self._store.submit(self._make.tasks(1), NOW)
-        (self.task,) = await self._store.take(self._session, [Share(LANE, 1)], [], NOW)
+        (self.task,) = (await self._store.take(self._session, [Share(LANE, 1)], [], NOW, 0)).tasks
         if self._deadline is not None:
             await self._store.cancel([self.task.id], NOW, self._deadline)
 
@@ -210,3 +212,33 @@ async def test_who_ends_what_is_overdue_holds_no_worker_up(
     await line.close()
     assert words >= 4
     assert worker.reported == [True] * words + [False]
+
+
+async def test_who_takes_under_a_limit_holds_no_claimer_up(
+    place: Place, store: PostgresStore, make: Make, proxy: Proxy
+) -> None:
+    """R7.4, R7.5: wherever it stops, the limit is free for others, and no more is handed out."""
+    cap = Limit(id="cap", queue=LANE.queue, max_running=40, rate=1.0, burst=50)
+    assert await store.put_limit(cap, 0)
+    await store.submit(make.tasks(60), NOW)
+    session, stopped = await open_worker(store, make), await open_worker(store, make)
+    shares = [Share(LANE, 1, ("cap",))]
+    line = Line(Address(proxy.url), HOT)
+    given: dict[str, Any] = {"now": NOW, "version": 1}
+
+    def take_one() -> Awaitable[object]:
+        return line.run(lambda one: claim.take(one, stopped, shares, [], **given))
+
+    async def others() -> None:
+        taken = await store.take(session, shares, [], **given)
+        while not taken.tasks and taken.blocked[0].why is Held.BUSY:
+            taken = await store.take(session, shares, [], **given)
+        assert len(taken.tasks) == 1
+
+    words = await stopped_everywhere(proxy, line, take_one, others)
+
+    await line.close()
+    assert words >= 2
+    (use,) = await store.limit_use(["cap"], NOW)
+    assert words + 1 <= use.running <= 2 * (words + 1)
+    assert use.tokens == 50 - use.running

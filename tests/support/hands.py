@@ -35,7 +35,7 @@ class Hands:
 
         async def work() -> list[Claimed]:
             backend = await self._client.opened()
-            return await backend.claim(self.session.id, [queue], slots, ())
+            return (await backend.claim(self.session.id, [queue], slots, ())).tasks
 
         return self._client.portal.run(work)
 

@@ -14,7 +14,56 @@ from rota.store.base import Store
 Dialect = Literal["sqlite", "postgres"]
 
 DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
-TABLES = ("scheduled", "ready", "dead_letter", "finished", "task_key", "session", "tally", "effect")
+TABLES = (
+    "scheduled",
+    "ready",
+    "dead_letter",
+    "finished",
+    "task_key",
+    "session",
+    "tally",
+    "effect",
+    "schedule",
+    "slot",
+    "skip",
+    "setting",
+    "lane_limit",
+)
+
+
+_DISCONNECT = """
+    select pg_terminate_backend(pid)
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()
+"""
+
+_MARKS = """
+    select string_agg(mark, ' ' order by mark)
+    from (
+        select concat_ws(' ', oid, relname, reloptions, relnatts)
+        from pg_class
+        where relnamespace = to_regnamespace('rota')
+        union all
+        select concat_ws(' ', oid, proname, md5(prosrc), proconfig)
+        from pg_proc
+        where pronamespace = to_regnamespace('rota')
+        union all
+        select concat_ws(' ', oid, tgname)
+        from pg_trigger
+        union all
+        select concat_ws(' ', datname, setconfig)
+        from pg_db_role_setting
+        left join pg_database
+            on pg_database.oid = setdatabase
+    ) as one (mark)
+"""
+"""What there is in the schema, down to its settings: a test may have changed any of it."""
+
+_AT_FIRST = "update settings_version set version = 0"
+
+_MIGRATED = "select number, name from migration order by number"
+
+_made: dict[str, tuple[str, list[tuple[Any, ...]]]] = {}
 
 
 class Place(Struct, frozen=True):
@@ -51,16 +100,31 @@ class Place(Struct, frozen=True):
 
     async def wipe(self) -> None:
         """Empty every table."""
-        await self.run("; ".join(f"delete from {table}" for table in TABLES))
+        await self.run("; ".join([*(f"delete from {table}" for table in TABLES), _AT_FIRST]))
 
     async def clear(self) -> None:
         """Make PostgreSQL forget every table, and whoever an earlier test left connected."""
-        await self.run("""
-            select pg_terminate_backend(pid)
-            from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid();
-            drop schema if exists rota cascade
-        """)
+        await self.run(f"{_DISCONNECT}; drop schema if exists rota cascade")
+
+    async def made(self) -> None:
+        """Take note that the schema is now as it was made."""
+        if self.dialect == "postgres" and self.address not in _made:
+            _made[self.address] = (await self.value(_MARKS), await self.rows(_MIGRATED))
+
+    async def renew(self) -> None:
+        """Empty PostgreSQL's tables if the schema is as it was made; otherwise clear it.
+
+        To make it anew for each test would take most of their time.
+        """
+        marks, migrated = _made.get(self.address, (None, []))
+        same = marks is not None and await self.value(_MARKS) == marks
+        if same and await self.rows(_MIGRATED) == migrated:
+            await self.run(
+                f"{_DISCONNECT}; truncate {', '.join(TABLES)}, cancel_request; {_AT_FIRST}"
+            )
+        else:
+            await self.clear()
+            _made.pop(self.address, None)
 
     async def run(self, script: str) -> None:
         """Run a few statements as one transaction."""

@@ -75,7 +75,7 @@ def _rows(place: Place, sql: str) -> list[tuple[Any, ...]]:
 def _claim(place: Place) -> tuple[str, list[Claimed]]:
     async def work(engine: Engine) -> tuple[str, list[Claimed]]:
         session_id = await open_session(engine)
-        return session_id, await engine.claim(session_id, ["default"], 10_000, [])
+        return session_id, (await engine.claim(session_id, ["default"], 10_000, [])).tasks
 
     return _with_engine(place, work)
 

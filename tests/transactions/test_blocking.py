@@ -82,7 +82,7 @@ async def test_what_lost_workers_held_is_taken_back_meanwhile(
     await send.asubmit(1)
     stopped, (completing,) = await _claim(engine)
     await send.asubmit(2)
-    (also_held,) = await engine.claim(stopped, ["default"], 10, [])
+    (also_held,) = (await engine.claim(stopped, ["default"], 10, [])).tasks
     await send.asubmit(3)
     _, (of_another,) = await _claim(engine)
     await stranger.complete(completing, stopped)
@@ -120,7 +120,7 @@ async def test_a_cancel_of_what_runs_holds_up_no_heartbeat(
 
 async def _claim(engine: Engine) -> tuple[str, list[Claimed]]:
     session = await open_session(engine)
-    return session, await engine.claim(session, ["default"], 100, [])
+    return session, (await engine.claim(session, ["default"], 100, [])).tasks
 
 
 def _advance(engine: Engine, seconds: float) -> None:

@@ -99,9 +99,9 @@ def test_a_file_without_the_schema_says_what_to_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
-def test_a_database_without_the_schema_says_what_to_run(send: Send, postgres_url: str) -> None:
+def test_a_database_without_the_schema_says_what_to_run(send: Send, bare_postgres_url: str) -> None:
     """R8.6: and the caller's transaction goes on."""
-    with psycopg.connect(postgres_url) as connection:
+    with psycopg.connect(bare_postgres_url) as connection:
         connection.execute("create table orders (n int)")
 
         with pytest.raises(SchemaOutOfDate, match="rota migrate"):

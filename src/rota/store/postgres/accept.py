@@ -137,5 +137,8 @@ async def _known(
 
 
 def _split(tasks: Sequence[NewTask], now: Micros) -> tuple[list[NewTask], list[NewTask]]:
-    due = [task for task in tasks if task.run_at <= now]
-    return due, [task for task in tasks if task.run_at > now] if len(due) < len(tasks) else []
+    """Return those that are ready and those that are scheduled: due later, or with a gate."""
+    due = [task for task in tasks if task.run_at <= now and task.concurrency_key is None]
+    if len(due) == len(tasks):
+        return due, []
+    return due, [t for t in tasks if t.run_at > now or t.concurrency_key is not None]

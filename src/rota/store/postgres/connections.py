@@ -20,6 +20,8 @@ COMMON = {
     "jit": "off",
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "30s",
+    # What others have committed must be seen by the next statement of a function (`rota.admit`).
+    "default_transaction_isolation": "read committed",
 }
 MIGRATION = {"application_name": "rota", "jit": "off"}
 """A migration may take long; a connection with these waits for it."""
@@ -45,6 +47,7 @@ class Role(StrEnum):
     FINISH = "finish"
     SUBMIT = "submit"
     DUTY = "duty"
+    FIRE = "fire"
     CALL = "call"
     READ = "read"
     HINT = "hint"
@@ -55,6 +58,8 @@ _SETTINGS = {
     Role.FINISH: HOT,
     Role.SUBMIT: HOT,
     Role.DUTY: _FRESH | {"enable_seqscan": "off"},
+    # Apart from the duties: ten thousand schedules of one minute must not hold up staging.
+    Role.FIRE: HOT,
     # Apart from the duties: callers may have to wait for each other, and staging must not.
     Role.CALL: _FRESH | {"enable_seqscan": "off"},
     Role.READ: _FRESH,

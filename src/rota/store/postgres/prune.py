@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rota.config import DAY, HOUR, KEEP_EFFECTS, KEEP_SESSIONS, KEEP_TALLIES, MINUTE
+from rota.config import DAY, HOUR, KEEP_EFFECTS, KEEP_SESSIONS, KEEP_SLOTS, KEEP_TALLIES, MINUTE
 from rota.model import Micros, Retention, State
 from rota.store.postgres import history
 from rota.store.postgres.address import Address
@@ -165,6 +165,8 @@ class Pruner:
         await self._execute("prune_tallies", before=now - KEEP_TALLIES, limit=limit)
         await self._execute("add_up_tallies", before=now - SETTLED, limit=limit)
         await self._execute("prune_effects", before=now - KEEP_EFFECTS, limit=limit)
+        await self._execute("prune_slots", before=now - KEEP_SLOTS, limit=limit)
+        await self._execute("prune_skips", before=now - KEEP_SLOTS, limit=limit)
 
     async def _execute(self, name: str, /, **values: Micros) -> int:
         return await self._line.run(partial(_run, name, values))

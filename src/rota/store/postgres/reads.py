@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rota.model import State, Task, TaskFilter
-from rota.store.postgres.rows import task_of
+from rota.store.postgres.rows import possible_ids, task_of
 from rota.store.postgres.statements import Connection, statement
 
 _TABLES = ("scheduled", "ready", "dead_letter", "finished")
@@ -31,6 +31,7 @@ _COLUMNS = {
     "kind": "kind",
     "tenant": "tenant",
     "key": "key",
+    "concurrency_key": "concurrency_key",
     "group": "error_group",
     "error_type": "error_type",
 }
@@ -54,6 +55,7 @@ class _Conditions:
         self._parts: list[str] = []
         for field, column in _COLUMNS.items():
             self._add(f"{column} = {{}}", getattr(where, field))
+        self._add("schedule = {}::uuid", where.schedule)
         self._add("tags @> array[{}::text]", where.tag)
         self._add("created_at >= {}", where.created_from)
         self._add("created_at < {}", where.created_to)
@@ -162,6 +164,8 @@ def _tables(places: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _possible(where: TaskFilter) -> bool:
+    if where.schedule is not None and not possible_ids([where.schedule]):
+        return False
     digits = (where.id_prefix or "").replace("-", "").lower()
     return len(digits) <= 32 and set(digits) <= set("0123456789abcdef")
 

@@ -35,6 +35,10 @@ TASK_COLUMNS = (
     "key",
     "tags",
     "headers",
+    "concurrency_key",
+    "max_concurrency",
+    "schedule",
+    "slot",
 )
 """What a new task brings, in the order of `task_row` and of the insert statements."""
 
@@ -67,6 +71,10 @@ def task_row(task: NewTask) -> tuple[Any, ...]:
         task.key,
         task.tags or None,
         task.headers,
+        task.concurrency_key,
+        task.max_concurrency,
+        task.schedule,
+        task.slot,
     )
 
 
@@ -129,6 +137,11 @@ def task_of(row: Record) -> Task:
         replayed_as=str(row["replayed_as"]) if row["replayed_as"] else None,
         discarded_at=row["discarded_at"],
         discard_reason=row["discard_reason"],
+        concurrency_key=row["concurrency_key"],
+        max_concurrency=row["max_concurrency"],
+        at_gate=row["at_gate"],
+        schedule=str(row["schedule"]) if row["schedule"] else None,
+        slot=row["slot"],
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from rota.model import (
@@ -9,7 +10,7 @@ from rota.model import (
     CancelOutcome,
     Claimed,
     DeadLetterGroup,
-    Lane,
+    Lanes,
     Look,
     Micros,
     NewTask,
@@ -24,18 +25,24 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
+from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.shares import Depth, Limit, LimitUse, Settings, Taken
 from rota.store.base import Pulse, Traits, Wake
 from rota.store.postgres import (
     accept,
     callers,
     cancel,
+    claim,
     dead_letters,
     finish,
+    gates,
     hints,
     notes,
     reads,
     rows,
+    schedules,
     schema,
+    sharing,
     tally,
 )
 from rota.store.postgres.address import Address
@@ -44,6 +51,7 @@ from rota.store.postgres.faults import driver
 from rota.store.postgres.prune import Pruner
 from rota.store.postgres.pulse import PostgresPulse
 from rota.store.postgres.statements import execute, fetch, fetch_value
+from rota.store.sharing import AnySettings
 
 T = TypeVar("T")
 
@@ -143,32 +151,19 @@ class PostgresStore:
 
     # -- holding --------------------------------------------------------------------------------
 
-    async def lanes(self, looks: Sequence[Look], limit: int) -> list[Lane]:
-        found = await self._fetch(
-            Role.CLAIM,
-            "next_lanes",
-            queues=[look.queue for look in looks],
-            classes=[look.cls for look in looks],
-            starts=[_start(look) for look in looks],
-            limit=limit,
-        )
-        return [Lane(looks[n - 1].queue, looks[n - 1].cls, tenant) for n, tenant in found]
+    async def lanes(self, looks: Sequence[Look], limit: int) -> Lanes:
+        return await self._do(Role.CLAIM, claim.lanes, looks, limit)
 
     async def take(
-        self, session_id: str, shares: Sequence[Share], avoid: Sequence[str], now: Micros
-    ) -> list[Claimed]:
-        found = await self._fetch(
-            Role.CLAIM,
-            "take",
-            session=session_id,
-            queues=[share.lane.queue for share in shares],
-            classes=[share.lane.cls for share in shares],
-            tenants=[share.lane.tenant for share in shares],
-            counts=[share.count for share in shares],
-            avoid=avoid,
-            now=now,
-        )
-        return [Claimed(*row) for row in found]
+        self,
+        session_id: str,
+        shares: Sequence[Share],
+        avoid: Sequence[str],
+        now: Micros,
+        version: int,
+    ) -> Taken:
+        taking = partial(claim.take, now=now, version=version)
+        return await self._do(Role.CLAIM, taking, session_id, shares, avoid)
 
     async def held(self, session_id: str, limit: int, *, free: bool = False) -> list[Claimed]:
         block = "held_free" if free else "held"
@@ -186,8 +181,16 @@ class PostgresStore:
         next_at = await self._value(Role.DUTY, "next_due")
         if next_at is None or next_at > now:
             return Staged(0, next_at)
-        moved = await self._execute(Role.DUTY, "stage", now=now, limit=limit)
-        return Staged(moved, await self._value(Role.DUTY, "next_due"))
+        return await self._do(Role.DUTY, gates.stage, now, limit)
+
+    async def admit(self, keys: Sequence[str], now: Micros) -> int:  # noqa: ARG002 - rows are counted
+        return await self._do(Role.FINISH, gates.admit, keys) if keys else 0
+
+    async def waiting_gates(self, after: str, limit: int) -> list[str]:
+        return await self._do(Role.DUTY, gates.waiting, after, limit)
+
+    async def gate_use(self, key: str, cap: int) -> GateUse:
+        return await self._do(Role.READ, gates.use, key, cap)
 
     async def note(self, session_id: str, notes_: Sequence[Note]) -> list[bool]:
         return await self._do(Role.FINISH, notes.note, session_id, notes_)
@@ -253,6 +256,83 @@ class PostgresStore:
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
         return await self._do(Role.READ, reads.count, where, cap)
 
+    # -- schedules ------------------------------------------------------------------------------
+
+    async def create_schedule(self, schedule: Schedule) -> bool:
+        return await self._do(Role.CALL, schedules.create, schedule)
+
+    async def change_schedule(
+        self, schedule: Schedule, version: int, cursor: Micros, skips: Sequence[Skip] = ()
+    ) -> bool:
+        return await self._do(Role.CALL, schedules.change, schedule, version, cursor, skips)
+
+    async def remove_schedule(self, schedule_id: str) -> bool:
+        removed = await self._do(Role.CALL, schedules.remove, schedule_id)
+        # Bit by bit: a schedule may have millions of slots, and other callers use the line.
+        while removed and await self._do(Role.CALL, schedules.forget, schedule_id):
+            pass
+        return removed
+
+    async def get_schedules(self, names: Sequence[str]) -> list[Schedule | None]:
+        return await self._do(Role.READ, schedules.get, names)
+
+    async def find_schedules(
+        self, where: ScheduleFilter, *, after_name: str = "", limit: int = 100
+    ) -> list[Schedule]:
+        return await self._do(Role.READ, schedules.find, where, after_name, limit)
+
+    async def live(self, schedule_ids: Sequence[str], cap: int) -> list[int]:
+        return await self._do(Role.DUTY, schedules.live, schedule_ids, cap)
+
+    async def due_schedules(self, now: Micros, limit: int) -> list[Due]:
+        return await self._do(Role.FIRE, schedules.due, now, limit)
+
+    async def next_firing(self) -> Micros | None:
+        next_at: Micros | None = await self._value(Role.DUTY, "next_firing")
+        return next_at
+
+    async def outdated_schedules(self, tz_data: str, limit: int) -> list[Schedule]:
+        return await self._do(Role.DUTY, schedules.outdated, tz_data, limit)
+
+    async def fire(self, firings: Sequence[Firing], now: Micros) -> list[bool]:
+        return await self._do(Role.FIRE, schedules.fire, firings, now) if firings else []
+
+    async def fire_extra(
+        self, schedule_id: str, runs: Sequence[Run], now: Micros, *, slots: bool
+    ) -> list[bool]:
+        return await self._do(Role.FIRE, schedules.fire_extra, schedule_id, runs, now, slots)
+
+    async def slots(self, schedule_id: str, before: Micros | None, limit: int) -> list[Slot]:
+        return await self._do(Role.READ, schedules.slots, schedule_id, before, limit)
+
+    # -- sharing --------------------------------------------------------------------------------
+
+    async def settings(self) -> Settings:
+        return await self._do(Role.CLAIM, sharing.settings)
+
+    async def put_settings(self, new: AnySettings, version: int) -> bool:
+        return await self._do(Role.CALL, sharing.put_settings, new, version)
+
+    async def drop_settings(self, old: AnySettings) -> bool:
+        return await self._do(Role.CALL, sharing.drop_settings, old)
+
+    async def put_limit(self, limit: Limit, version: int) -> bool:
+        return await self._do(Role.CALL, sharing.put_limit, limit, version)
+
+    async def drop_limit(self, limit_id: str) -> bool:
+        return await self._do(Role.CALL, sharing.drop_limit, limit_id)
+
+    async def limit_use(self, limit_ids: Sequence[str], now: Micros) -> list[LimitUse]:
+        return await self._do(Role.READ, sharing.limit_use, limit_ids, now)
+
+    async def depths(
+        self, queues: Sequence[str], tenants: Sequence[str], cap: int
+    ) -> tuple[list[Depth], list[Depth]]:
+        return await self._do(Role.SUBMIT, sharing.depths, queues, tenants, cap)
+
+    async def queues_with_work(self, limit: int) -> list[str]:
+        return await self._do(Role.CLAIM, sharing.queues_with_work, limit)
+
     # -- how they are done ----------------------------------------------------------------------
 
     async def _do(self, role: Role, verb: Callable[..., Awaitable[T]], *values: Any) -> T:
@@ -266,10 +346,3 @@ class PostgresStore:
 
     async def _execute(self, role: Role, name: str, /, **values: Any) -> int:
         return await self._lines.run(role, lambda c: execute(c, name, **values))
-
-
-def _start(look: Look) -> str:
-    """Return the least tenant that a look takes in; nothing sorts between a text and that."""
-    if look.after is None:
-        return ""
-    return look.after if look.inclusive else f"{look.after}\x01"

@@ -18,16 +18,22 @@ def submit(connection: apsw.Connection, tasks: Sequence[NewTask], now: Micros) -
     winners = _hold_keys(connection, fresh, now)
     if winners:
         fresh = [task for task in fresh if winners.get(task.id, task.id) == task.id]
-    for block, some in (
-        ("insert_ready", [task for task in fresh if task.run_at <= now]),
-        ("insert_scheduled", [task for task in fresh if task.run_at > now]),
-    ):
+    due, later = _split(fresh, now)
+    for block, some in (("insert_ready", due), ("insert_scheduled", later)):
         if some:
             connection.execute(_SQL[block], {"tasks": to_json(some)})
     if not winners:
         return [Accepted(task.id) for task in tasks]
     answers = ((winners.get(task.id, task.id), task.id) for task in tasks)
     return [Accepted(winner, winner == own) for winner, own in answers]
+
+
+def _split(tasks: Sequence[NewTask], now: Micros) -> tuple[list[NewTask], list[NewTask]]:
+    """Return those that are ready and those that are scheduled: due later, or with a gate."""
+    due = [task for task in tasks if task.run_at <= now and task.concurrency_key is None]
+    if len(due) == len(tasks):
+        return due, []
+    return due, [t for t in tasks if t.run_at > now or t.concurrency_key is not None]
 
 
 def _known(connection: apsw.Connection, tasks: Sequence[NewTask]) -> frozenset[str]:

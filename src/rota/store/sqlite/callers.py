@@ -13,21 +13,23 @@ from rota.store.sqlite.states import standing
 
 _SQL = blocks("sqlite")
 
-# What leads out of a state: the copy, and the removal.
-_RETRY = {
-    State.FAILED: ("retry_failed", "leave_dead_letter"),
-    State.SCHEDULED: ("retry_scheduled", "leave_scheduled"),
-}
+_RETRYABLE = (State.FAILED, State.SCHEDULED)
 
 
 def retry(connection: apsw.Connection, ids: Sequence[str], now: Micros) -> list[RetryOutcome]:
-    """Make tasks that failed or wait for their time ready."""
+    """Make tasks that failed or wait for their time ready, or due at their gates."""
     found = standing(connection, ids)
-    for state, (copy, remove) in _RETRY.items():
-        waiting = to_json([id_ for id_, stands in found.items() if stands == (state, False)])
-        given = {"ids": waiting, "now": now, "level": LEVEL}
-        connection.execute(_SQL[copy], given)
-        connection.execute(_SQL[remove], given)
+    failed, scheduled = (
+        [id_ for id_, stands in found.items() if stands == (state, False)] for state in _RETRYABLE
+    )
+    given = {"ids": to_json(failed), "now": now, "level": LEVEL}
+    for block in ("retry_failed", "retry_failed_gated", "leave_dead_letter"):
+        connection.execute(_SQL[block], given)
+    given["ids"] = to_json(scheduled)
+    gated = {id_ for (id_,) in connection.execute(_SQL["bring_forward"], given)}
+    given["ids"] = to_json([id_ for id_ in scheduled if id_ not in gated])
+    for block in ("retry_scheduled", "leave_scheduled"):
+        connection.execute(_SQL[block], given)
     return [_outcome(found.get(id_)) for id_ in ids]
 
 
@@ -72,6 +74,6 @@ def _outcome(stands: tuple[State, bool] | None) -> RetryOutcome:
     if stands is None:
         return RetryOutcome.NOT_FOUND
     state, settled = stands
-    if settled or state not in _RETRY:
+    if settled or state not in _RETRYABLE:
         return RetryOutcome.NOT_RETRYABLE
     return RetryOutcome.COMPLETED

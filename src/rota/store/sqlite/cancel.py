@@ -32,14 +32,18 @@ _OVER: Final = (
 
 
 def cancel(
-    connection: apsw.Connection, ids: Sequence[str], now: Micros, deadline: Micros | None
+    connection: apsw.Connection,
+    ids: Sequence[str],
+    now: Micros,
+    deadline: Micros | None,
+    reason: str = ASKED,
 ) -> list[CancelOutcome]:
     """Cancel the tasks that wait, and ask those that run to stop."""
     found = standing(connection, ids)
     for state, (copy, remove) in _AT_ONCE.items():
         waiting = [id_ for id_, (its, _) in found.items() if its is state]
         if waiting:
-            given = {"ids": to_json(waiting), "now": now, "reason": ASKED}
+            given = {"ids": to_json(waiting), "now": now, "reason": reason}
             _move(connection, copy, remove, given)
     running = [id_ for id_, (its, _) in found.items() if its is State.RUNNING]
     if running:

@@ -32,8 +32,8 @@ def replay(
     if made:
         pairs = [{"id": id_, "copy": copy} for id_, copy in made.items()]
         given = {"copies": to_json(pairs), "now": now, "level": LEVEL}
-        connection.execute(_SQL["replay"], given)
-        connection.execute(_SQL["mark_replayed"], given)
+        for block in ("replay", "replay_gated", "mark_replayed"):
+            connection.execute(_SQL[block], given)
     return answers
 
 

@@ -23,6 +23,8 @@ _CONDITIONS: Final = {
     "kind": "kind = :kind",
     "tenant": "tenant = :tenant",
     "key": "key = :key",
+    "concurrency_key": "concurrency_key = :concurrency_key",
+    "schedule": "schedule = :schedule",
     "tag": "exists (select 1 from json_each(tags) where value = :tag)",
     # A g sorts after every digit of an id.
     "id_prefix": "id between :id_prefix and :id_prefix || 'g'",

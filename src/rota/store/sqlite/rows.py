@@ -9,8 +9,12 @@ from rota.model import CancelRequest, Claimed, DeadLetterGroup, Session, Task
 _encode = msgspec.json.Encoder().encode
 ids_in = msgspec.json.Decoder(list[str]).decode
 """Reads a JSON array of ids."""
+numbers_in = msgspec.json.Decoder(list[int]).decode
+"""Reads a JSON array of numbers."""
 held_in = msgspec.json.Decoder(list[tuple[str, int]]).decode
 """Reads a JSON array of (id, fence)."""
+due_in = msgspec.json.Decoder(list[tuple[str, str | None]]).decode
+"""Reads a JSON array of (id, gate)."""
 claimed_in = msgspec.json.Decoder(list[Claimed]).decode
 """Reads a JSON array of tasks that were handed out."""
 places_in = msgspec.json.Decoder(list[tuple[int, str]]).decode

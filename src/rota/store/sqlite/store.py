@@ -13,7 +13,7 @@ from rota.model import (
     CancelOutcome,
     Claimed,
     DeadLetterGroup,
-    Lane,
+    Lanes,
     Look,
     Micros,
     NewTask,
@@ -28,7 +28,10 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
+from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.shares import Depth, Limit, LimitUse, Settings, Taken
 from rota.store.base import Traits, Wake
+from rota.store.sharing import AnySettings
 from rota.store.sqlite import (
     accept,
     callers,
@@ -36,9 +39,12 @@ from rota.store.sqlite import (
     claim,
     dead_letters,
     finish,
+    gates,
     note,
+    schedules,
     schema,
     sessions,
+    sharing,
     tally,
     upkeep,
 )
@@ -106,14 +112,27 @@ class SQLiteStore:
     def pulse(self) -> SQLitePulse:
         return SQLitePulse(self.path)
 
-    async def lanes(self, looks: Sequence[Look], limit: int) -> list[Lane]:
+    async def lanes(self, looks: Sequence[Look], limit: int) -> Lanes:
         return await self._read.do(partial(claim.lanes, looks=looks, limit=limit))
 
     async def take(
-        self, session_id: str, shares: Sequence[Share], avoid: Sequence[str], now: Micros
-    ) -> list[Claimed]:
-        work = partial(claim.take, session_id=session_id, shares=shares, avoid=avoid, now=now)
-        return await self._write.do(work)
+        self,
+        session_id: str,
+        shares: Sequence[Share],
+        avoid: Sequence[str],
+        now: Micros,
+        version: int,
+    ) -> Taken:
+        return await self._write.do(
+            partial(
+                claim.take,
+                session_id=session_id,
+                shares=shares,
+                avoid=avoid,
+                now=now,
+                version=version,
+            )
+        )
 
     async def held(self, session_id: str, limit: int, *, free: bool = False) -> list[Claimed]:  # noqa: ARG002 - there is one writer
         return await self._read.do(partial(claim.held, session_id=session_id, limit=limit))
@@ -130,6 +149,18 @@ class SQLiteStore:
         if next_at is None or next_at > now:
             return Staged(0, next_at)
         return await self._write.do(partial(upkeep.stage, now=now, limit=limit))
+
+    async def admit(self, keys: Sequence[str], now: Micros) -> int:
+        # Looked at beside the writers: who makes room has committed that before it asks.
+        if not keys or await self._read.do(partial(gates.choose, keys=keys)) == gates.NONE:
+            return 0
+        return await self._write.do(partial(gates.admit, keys=keys, now=now))
+
+    async def waiting_gates(self, after: str, limit: int) -> list[str]:
+        return await self._read.do(partial(gates.waiting, after=after, limit=limit))
+
+    async def gate_use(self, key: str, cap: int) -> GateUse:
+        return await self._read.do(partial(gates.use, key=key, cap=cap))
 
     async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
         return await self._write.do(partial(note.note, session_id=session_id, notes=notes))
@@ -202,6 +233,88 @@ class SQLiteStore:
 
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
         return await self._read.do(partial(callers.count, where=where, cap=cap), view=True)
+
+    async def create_schedule(self, schedule: Schedule) -> bool:
+        return await self._write.do(partial(schedules.create, schedule=schedule))
+
+    async def change_schedule(
+        self, schedule: Schedule, version: int, cursor: Micros, skips: Sequence[Skip] = ()
+    ) -> bool:
+        work = partial(
+            schedules.change, schedule=schedule, version=version, cursor=cursor, skips=skips
+        )
+        return await self._write.do(work)
+
+    async def remove_schedule(self, schedule_id: str) -> bool:
+        removed = await self._write.do(partial(schedules.remove, schedule_id=schedule_id))
+        while removed and await self._write.do(partial(schedules.forget, schedule_id=schedule_id)):
+            pass
+        return removed
+
+    async def get_schedules(self, names: Sequence[str]) -> list[Schedule | None]:
+        return await self._read.do(partial(schedules.get, names=names))
+
+    async def find_schedules(
+        self, where: ScheduleFilter, *, after_name: str = "", limit: int = 100
+    ) -> list[Schedule]:
+        work = partial(schedules.find, where=where, after_name=after_name, limit=limit)
+        return await self._read.do(work)
+
+    async def live(self, schedule_ids: Sequence[str], cap: int) -> list[int]:
+        return await self._read.do(partial(schedules.live, schedule_ids=schedule_ids, cap=cap))
+
+    async def due_schedules(self, now: Micros, limit: int) -> list[Due]:
+        return await self._read.do(partial(schedules.due, now=now, limit=limit))
+
+    async def next_firing(self) -> Micros | None:
+        return await self._read.do(schedules.next_firing)
+
+    async def outdated_schedules(self, tz_data: str, limit: int) -> list[Schedule]:
+        return await self._read.do(partial(schedules.outdated, tz_data=tz_data, limit=limit))
+
+    async def fire(self, firings: Sequence[Firing], now: Micros) -> list[bool]:
+        if not firings:
+            return []
+        return await self._write.do(partial(schedules.fire, firings=firings, now=now))
+
+    async def fire_extra(
+        self, schedule_id: str, runs: Sequence[Run], now: Micros, *, slots: bool
+    ) -> list[bool]:
+        work = partial(
+            schedules.fire_extra, schedule_id=schedule_id, runs=runs, now=now, as_slots=slots
+        )
+        return await self._write.do(work)
+
+    async def slots(self, schedule_id: str, before: Micros | None, limit: int) -> list[Slot]:
+        work = partial(schedules.slots, schedule_id=schedule_id, before=before, limit=limit)
+        return await self._read.do(work)
+
+    async def settings(self) -> Settings:
+        return await self._read.do(sharing.settings)
+
+    async def put_settings(self, new: AnySettings, version: int) -> bool:
+        return await self._write.do(partial(sharing.put_settings, new=new, old_version=version))
+
+    async def drop_settings(self, old: AnySettings) -> bool:
+        return await self._write.do(partial(sharing.drop_settings, old=old))
+
+    async def put_limit(self, limit: Limit, version: int) -> bool:
+        return await self._write.do(partial(sharing.put_limit, limit=limit, old_version=version))
+
+    async def drop_limit(self, limit_id: str) -> bool:
+        return await self._write.do(partial(sharing.drop_limit, limit_id=limit_id))
+
+    async def limit_use(self, limit_ids: Sequence[str], now: Micros) -> list[LimitUse]:
+        return await self._read.do(partial(sharing.limit_use, limit_ids=limit_ids, now=now))
+
+    async def depths(
+        self, queues: Sequence[str], tenants: Sequence[str], cap: int
+    ) -> tuple[list[Depth], list[Depth]]:
+        work = partial(sharing.depths, queues=queues, tenants=tenants, cap=cap)
+        return await self._read.do(work)
+
+    async def queues_with_work(self, limit: int) -> list[str]:
+        return await self._read.do(partial(sharing.queues_with_work, limit=limit))
 
     @property
     def _write(self) -> Writer:

@@ -2,22 +2,28 @@
 
 import apsw
 
-from rota.config import KEEP_EFFECTS, KEEP_SESSIONS, KEEP_TALLIES
+from rota.config import KEEP_EFFECTS, KEEP_SESSIONS, KEEP_SLOTS, KEEP_TALLIES
 from rota.model import Micros, Retention, Staged
 from rota.store.sqlfiles import blocks
-from rota.store.sqlite import tally
-from rota.store.sqlite.rows import ids_in, to_json
+from rota.store.sqlite import gates, tally
+from rota.store.sqlite.rows import due_in, to_json
 
 _SQL = blocks("sqlite")
 
 
 def stage(connection: apsw.Connection, now: Micros, limit: int) -> Staged:
-    """Move the earliest of what is due to ready."""
-    due = connection.execute(_SQL["due_ids"], {"now": now, "limit": limit}).get
-    moved = len(ids_in(due))
-    if moved:
-        connection.execute(_SQL["stage"], {"ids": due})
-        connection.execute(_SQL["leave_scheduled"], {"ids": due})
+    """Bring the earliest of what is due to ready or to its gate, and let in who has room."""
+    due = due_in(connection.execute(_SQL["due_ids"], {"now": now, "limit": limit}).get)
+    free = [id_ for id_, gate in due if gate is None]
+    if free:
+        given = {"ids": to_json(free)}
+        connection.execute(_SQL["stage"], given)
+        connection.execute(_SQL["leave_scheduled"], given)
+    moved = len(free)
+    if moved < len(due):
+        arrived = to_json([id_ for id_, gate in due if gate is not None])
+        connection.execute(_SQL["come_to_gate"], {"ids": arrived})
+        moved += gates.admit(connection, [gate for _, gate in due if gate is not None], now)
     return Staged(moved, next_due(connection))
 
 
@@ -46,4 +52,6 @@ def prune(connection: apsw.Connection, now: Micros, retention: Retention, limit:
     connection.execute(_SQL["prune_sessions"], {"ended_before": now - KEEP_SESSIONS})
     tally.prune(connection, now - KEEP_TALLIES, limit)
     connection.execute(_SQL["prune_effects"], {"before": now - KEEP_EFFECTS, "limit": limit})
+    for block in ("prune_slots", "prune_skips"):
+        connection.execute(_SQL[block], {"before": now - KEEP_SLOTS, "limit": limit})
     return pruned

@@ -3,13 +3,15 @@
 -- A task cannot have ended before it was made; the day is for clocks that differ.
 insert into rota.ready (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    payload, timeout, retry, expires_at, key, tags, headers
+    payload, timeout, retry, expires_at, key, tags, headers,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     :id::uuid, :kind, :queue, :tenant, :priority::smallint, :class::smallint,
     :run_at::bigint, :rank::bigint, :created_at::bigint,
     :payload::jsonb, :timeout::bigint, :retry::jsonb, :expires_at::bigint,
-    :key, :tags::text[], :headers::jsonb
+    :key, :tags::text[], :headers::jsonb,
+    :concurrency_key, :max_concurrency::int, :schedule::uuid, :slot::bigint
 where not exists (select from rota.scheduled where id = :id::uuid)
     and not exists (select from rota.dead_letter where id = :id::uuid)
     and not exists (
@@ -23,13 +25,15 @@ on conflict (id) do nothing;
 -- Store one task that is due later, unless its id is stored anywhere already.
 insert into rota.scheduled (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    payload, timeout, retry, expires_at, key, tags, headers
+    payload, timeout, retry, expires_at, key, tags, headers,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     :id::uuid, :kind, :queue, :tenant, :priority::smallint, :class::smallint,
     :run_at::bigint, :rank::bigint, :created_at::bigint,
     :payload::jsonb, :timeout::bigint, :retry::jsonb, :expires_at::bigint,
-    :key, :tags::text[], :headers::jsonb
+    :key, :tags::text[], :headers::jsonb,
+    :concurrency_key, :max_concurrency::int, :schedule::uuid, :slot::bigint
 where not exists (select from rota.ready where id = :id::uuid)
     and not exists (select from rota.dead_letter where id = :id::uuid)
     and not exists (

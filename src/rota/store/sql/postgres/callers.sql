@@ -25,13 +25,15 @@ gone as (
     select
         id, kind, queue, tenant, priority, class, run_at, rank, created_at,
         fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
-        errors, progress_done, progress_total, replay_of
+        errors, progress_done, progress_total, replay_of,
+        concurrency_key, max_concurrency, schedule, slot
     from scheduled
     union all
     select
         id, kind, queue, tenant, priority, class, run_at, rank, created_at,
         fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
-        errors, progress_done, progress_total, replay_of
+        errors, progress_done, progress_total, replay_of,
+        concurrency_key, max_concurrency, schedule, slot
     from ready
 ),
 counted as (
@@ -47,6 +49,7 @@ cancelled as (
         id, kind, queue, tenant, priority, class, run_at, rank, created_at,
         fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
         errors, progress_done, progress_total, replay_of,
+        concurrency_key, max_concurrency, schedule, slot,
         state, finished_at, reason
     )
     select *, 'cancelled', :now::bigint, :reason::text
@@ -60,48 +63,90 @@ select id::text, 'accepted'
 from asked;
 
 -- name: retry_failed
--- Move dead letters that are still to be dealt with to ready, their counters back at zero, without
--- an expiry that has passed; return their ids.
+-- Move dead letters that are still to be dealt with to ready, or to their gate if they have one,
+-- their counters back at zero, without an expiry that has passed; return their ids.
 with gone as (
     delete from rota.dead_letter
     where id = any(:ids::uuid[])
         and replayed_as is null
         and discarded_at is null
     returning *
+),
+renewed as (
+    select
+        id, kind, queue, tenant, priority, class,
+        :now::bigint, :now::bigint + priority * :level::bigint, created_at,
+        fence, 0, 0, 0, payload, timeout, retry, case when expires_at > :now then expires_at end,
+        key, tags, headers, errors, checkpoint, replay_of,
+        concurrency_key, max_concurrency, schedule, slot
+    from gone
+),
+at_once as (
+    insert into rota.ready (
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
+        errors, checkpoint, replay_of, concurrency_key, max_concurrency, schedule, slot
+    )
+    select *
+    from renewed
+    where concurrency_key is null
+    returning id
+),
+through_gate as (
+    insert into rota.scheduled (
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
+        errors, checkpoint, replay_of, concurrency_key, max_concurrency, schedule, slot
+    )
+    select *
+    from renewed
+    where concurrency_key is not null
+    returning id
 )
-insert into rota.ready (
-    id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    checkpoint, replay_of
-)
-select
-    id, kind, queue, tenant, priority, class,
-    :now::bigint, :now::bigint + priority * :level::bigint, created_at, fence, 0, 0, 0,
-    payload, timeout, retry, case when expires_at > :now then expires_at end, key, tags, headers,
-    errors, checkpoint, replay_of
-from gone
-returning id::text;
+select id::text
+from at_once
+union all
+select id::text
+from through_gate;
 
 -- name: retry_scheduled
--- Move scheduled tasks to ready before their time; return their ids.
+-- Move scheduled tasks to ready before their time, or to their gate if they have one, where they
+-- lose no place that they have already; return their ids.
 with gone as (
     delete from rota.scheduled
     where id = any(:ids::uuid[])
+        and concurrency_key is null
     returning *
+),
+at_once as (
+    insert into rota.ready (
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
+        errors, cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total,
+        replay_of, schedule, slot
+    )
+    select
+        id, kind, queue, tenant, priority, class,
+        :now::bigint, :now::bigint + priority * :level::bigint, created_at,
+        fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
+        errors, cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total,
+        replay_of, schedule, slot
+    from gone
+    returning id
+),
+through_gate as (
+    update rota.scheduled
+    set run_at = least(run_at, :now::bigint),
+        rank = least(rank, :now::bigint + priority * :level::bigint)
+    where id = any(:ids::uuid[])
+        and concurrency_key is not null
+    returning id
 )
-insert into rota.ready (
-    id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
-)
-select
-    id, kind, queue, tenant, priority, class,
-    :now::bigint, :now::bigint + priority * :level::bigint, created_at, fence,
-    attempt, lost, snoozes,
-    payload, timeout, retry, expires_at, key, tags, headers, errors,
-    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
-from gone
-returning id::text;
+select id::text
+from at_once
+union all
+select id::text
+from through_gate;
 
 -- name: states_of
 -- Return the state of each task that there is, and whether it is a dead letter that was replayed or
@@ -131,7 +176,8 @@ select
     null::jsonb as result, errors, null::text as reason,
     cancel_requested_at, progress_done, progress_total, checkpoint, null::text as error_group,
     replay_of, null::uuid as replayed_as, null::bigint as discarded_at,
-    null::text as discard_reason
+    null::text as discard_reason,
+    concurrency_key, max_concurrency, at_gate, schedule, slot
 from rota.scheduled
 where id = any(:ids::uuid[])
 union all
@@ -144,7 +190,8 @@ select
     null::jsonb as result, errors, null::text as reason,
     cancel_requested_at, progress_done, progress_total, checkpoint, null::text as error_group,
     replay_of, null::uuid as replayed_as, null::bigint as discarded_at,
-    null::text as discard_reason
+    null::text as discard_reason,
+    concurrency_key, max_concurrency, false as at_gate, schedule, slot
 from rota.ready
 where id = any(:ids::uuid[])
 union all
@@ -155,7 +202,8 @@ select
     null::jsonb as result, errors, reason,
     null::bigint as cancel_requested_at, null::bigint as progress_done,
     null::bigint as progress_total, checkpoint, error_group,
-    replay_of, replayed_as, discarded_at, discard_reason
+    replay_of, replayed_as, discarded_at, discard_reason,
+    concurrency_key, max_concurrency, false as at_gate, schedule, slot
 from rota.dead_letter
 where id = any(:ids::uuid[])
 union all
@@ -167,7 +215,8 @@ select
     null::bigint as cancel_requested_at, progress_done, progress_total,
     null::jsonb as checkpoint, null::text as error_group,
     replay_of, null::uuid as replayed_as, null::bigint as discarded_at,
-    null::text as discard_reason
+    null::text as discard_reason,
+    concurrency_key, max_concurrency, false as at_gate, schedule, slot
 from rota.finished
 where id = any(:ids::uuid[]);
 

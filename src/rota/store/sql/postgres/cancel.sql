@@ -33,13 +33,15 @@ counted as (
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of
+    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
     'cancelled', started_at, :now::bigint, session, :reason::text,
-    progress_done, progress_total, replay_of
+    progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from gone
 returning id::text;
 
@@ -86,14 +88,16 @@ counted as (
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
+    state, finished_at, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
     'cancelled', :now::bigint,
     case when cancel_requested_at is null then :expired::text else :asked::text end,
-    progress_done, progress_total, replay_of
+    progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from gone
 returning id::text;
 
@@ -138,14 +142,16 @@ counted as (
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
+    state, finished_at, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
     'cancelled', :now::bigint,
     case when cancel_requested_at is null then :expired::text else :asked::text end,
-    progress_done, progress_total, replay_of
+    progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from gone
 returning id::text;
 

@@ -1,7 +1,8 @@
 -- name: replay
--- Copy dead letters that are still to be dealt with to ready under new ids, to begin anew, and
--- write down which copy was made of each; their keys stay with the originals, and an expiry that
--- has passed is left behind. Return the originals and their copies.
+-- Copy dead letters that are still to be dealt with to ready, or to their gate if they have one,
+-- under new ids, to begin anew, and write down which copy was made of each; their keys stay with
+-- the originals, and an expiry that has passed is left behind. Return the originals and their
+-- copies.
 with wanted as materialized (
     select id, copy
     from unnest(:ids::uuid[], :copies::uuid[]) as wanted (id, copy)
@@ -15,18 +16,42 @@ original as (
         and replayed_as is null
         and discarded_at is null
     returning dead_letter.*
+),
+renewed as (
+    select
+        replayed_as, kind, queue, tenant, priority, class,
+        :now::bigint, :now::bigint + priority * :level::bigint, :now::bigint,
+        payload, timeout, retry, case when expires_at > :now then expires_at end, tags, headers,
+        checkpoint, id, concurrency_key, max_concurrency, schedule, slot
+    from original
+),
+at_once as (
+    insert into rota.ready (
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        payload, timeout, retry, expires_at, tags, headers, checkpoint, replay_of,
+        concurrency_key, max_concurrency, schedule, slot
+    )
+    select *
+    from renewed
+    where concurrency_key is null
+    returning replay_of, id
+),
+through_gate as (
+    insert into rota.scheduled (
+        id, kind, queue, tenant, priority, class, run_at, rank, created_at,
+        payload, timeout, retry, expires_at, tags, headers, checkpoint, replay_of,
+        concurrency_key, max_concurrency, schedule, slot
+    )
+    select *
+    from renewed
+    where concurrency_key is not null
+    returning replay_of, id
 )
-insert into rota.ready (
-    id, kind, queue, tenant, priority, class, run_at, rank, created_at,
-    payload, timeout, retry, expires_at, tags, headers, checkpoint, replay_of
-)
-select
-    replayed_as, kind, queue, tenant, priority, class,
-    :now::bigint, :now::bigint + priority * :level::bigint, :now::bigint,
-    payload, timeout, retry, case when expires_at > :now then expires_at end, tags, headers,
-    checkpoint, id
-from original
-returning replay_of::text, id::text;
+select replay_of::text, id::text
+from at_once
+union all
+select replay_of::text, id::text
+from through_gate;
 
 -- name: replayed_as
 -- Return each dead letter that was not discarded, and the copy that was made of it.

@@ -25,12 +25,15 @@ counted as (
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, result, progress_done, progress_total, replay_of
+    state, started_at, finished_at, session, result, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'completed', started_at, :now::bigint, session, result, progress_done, progress_total, replay_of
+    'completed', started_at, :now::bigint, session, result,
+    progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from gone
 returning id::text, fence;
 
@@ -60,13 +63,16 @@ counted as (
 insert into rota.finished (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of
+    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers,
     rota.add_error(errors, error, :kept),
-    'cancelled', started_at, :now::bigint, session, reason, progress_done, progress_total, replay_of
+    'cancelled', started_at, :now::bigint, session, reason,
+    progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from gone
 returning id::text, fence;
 
@@ -92,17 +98,20 @@ gone as (
         ready.payload, ready.timeout, ready.retry, ready.expires_at, ready.key, ready.tags,
         ready.headers, rota.add_error(ready.errors, report.error, :kept) as errors,
         ready.cancel_requested_at, ready.cancel_deadline, ready.checkpoint,
-        ready.progress_done, ready.progress_total, ready.replay_of
+        ready.progress_done, ready.progress_total, ready.replay_of,
+        ready.concurrency_key, ready.max_concurrency, ready.schedule, ready.slot
 )
 insert into rota.scheduled (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
-    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from gone
 returning id::text, fence;
 
@@ -155,7 +164,8 @@ gone as (
         ready.payload, ready.timeout, ready.retry, ready.expires_at, ready.key, ready.tags,
         ready.headers, rota.add_error(ready.errors, report.error, :kept) as errors,
         ready.started_at, ready.session, report.reason,
-        ready.checkpoint, report.alike, report.error_type, report.error_shape, ready.replay_of
+        ready.checkpoint, report.alike, report.error_type, report.error_shape, ready.replay_of,
+        ready.concurrency_key, ready.max_concurrency, ready.schedule, ready.slot
 ),
 counted as (
     insert into rota.tally as tally (minute, queue, kind, state, shard, count)
@@ -169,13 +179,15 @@ insert into rota.dead_letter (
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
     started_at, failed_at, session, reason,
-    checkpoint, error_group, error_type, error_shape, replay_of
+    checkpoint, error_group, error_type, error_shape, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, class, run_at, rank, created_at,
     fence, attempt, lost, snoozes, payload, timeout, retry, expires_at, key, tags, headers, errors,
     started_at, :now::bigint, session, reason,
-    checkpoint, alike, error_type, error_shape, replay_of
+    checkpoint, alike, error_type, error_shape, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from gone
 returning id::text, fence;
 

@@ -35,7 +35,8 @@ select rota.complete(
 -- Return what a session holds, apart from what somebody's open transaction has locked.
 select
     id::text, fence, attempt, lost, snoozes, kind, queue, tenant, priority, run_at, created_at,
-    payload, timeout, retry, expires_at, headers, checkpoint
+    payload, timeout, retry, expires_at, headers, checkpoint,
+    concurrency_key, schedule::text, slot
 from rota.ready
 where session = :session
 order by rank, ready.id

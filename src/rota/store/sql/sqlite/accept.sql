@@ -2,7 +2,8 @@
 -- Store the tasks that are due.
 insert into ready (
     id, kind, queue, tenant, priority, run_at, rank, created_at,
-    payload, timeout, retry, expires_at, key, tags, headers
+    payload, timeout, retry, expires_at, key, tags, headers,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     value ->> 'id',
@@ -19,7 +20,11 @@ select
     value ->> 'expires_at',
     value ->> 'key',
     nullif(value -> 'tags', '[]'),
-    value ->> 'headers'
+    value ->> 'headers',
+    value ->> 'concurrency_key',
+    value ->> 'max_concurrency',
+    value ->> 'schedule',
+    value ->> 'slot'
 from jsonb_each(:tasks)
 where true
 on conflict (id) do nothing;
@@ -28,7 +33,8 @@ on conflict (id) do nothing;
 -- Store the tasks that are due later.
 insert into scheduled (
     id, kind, queue, tenant, priority, run_at, rank, created_at,
-    payload, timeout, retry, expires_at, key, tags, headers
+    payload, timeout, retry, expires_at, key, tags, headers,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     value ->> 'id',
@@ -45,7 +51,11 @@ select
     value ->> 'expires_at',
     value ->> 'key',
     nullif(value -> 'tags', '[]'),
-    value ->> 'headers'
+    value ->> 'headers',
+    value ->> 'concurrency_key',
+    value ->> 'max_concurrency',
+    value ->> 'schedule',
+    value ->> 'slot'
 from jsonb_each(:tasks)
 where true
 on conflict (id) do nothing;

@@ -3,12 +3,14 @@
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
+    state, finished_at, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'cancelled', :now, :reason, progress_done, progress_total, replay_of
+    'cancelled', :now, :reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from scheduled
 where id in (select value from json_each(:ids));
 
@@ -17,12 +19,14 @@ where id in (select value from json_each(:ids));
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
+    state, finished_at, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'cancelled', :now, :reason, progress_done, progress_total, replay_of
+    'cancelled', :now, :reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from ready
 where id in (select value from json_each(:ids));
 
@@ -35,32 +39,39 @@ where id in (select value from json_each(:ids))
     and session is not null;
 
 -- name: retry_failed
--- Copy dead letters to ready, their counters back at zero, without an expiry that has passed.
+-- Copy dead letters without a gate to ready, their counters back at zero, without an expiry that
+-- has passed.
 insert into ready (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
-    payload, timeout, retry, expires_at, key, tags, headers, errors, checkpoint, replay_of
+    payload, timeout, retry, expires_at, key, tags, headers, errors, checkpoint, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, :now, :now + priority * :level, created_at, fence, 0, 0, 0,
     payload, timeout, retry, iif(expires_at > :now, expires_at, null), key, tags, headers, errors,
-    checkpoint, replay_of
+    checkpoint, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from dead_letter
-where id in (select value from json_each(:ids));
+where id in (select value from json_each(:ids))
+    and concurrency_key is null;
 
 -- name: retry_scheduled
--- Copy scheduled tasks to ready before their time.
+-- Copy scheduled tasks without a gate to ready before their time.
 insert into ready (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, :now, :now + priority * :level, created_at, fence,
     attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from scheduled
-where id in (select value from json_each(:ids));
+where id in (select value from json_each(:ids))
+    and concurrency_key is null;
 
 -- name: states_of
 -- Return the state of each task that there is, and whether it is a dead letter that was replayed or
@@ -112,7 +123,12 @@ select
         'replay_of', replay_of,
         'replayed_as', replayed_as,
         'discarded_at', discarded_at,
-        'discard_reason', discard_reason
+        'discard_reason', discard_reason,
+        'concurrency_key', concurrency_key,
+        'max_concurrency', max_concurrency,
+        'at_gate', json(iif(at_gate, 'true', 'false')),
+        'schedule', schedule,
+        'slot', slot
     )
 from task
 where id in (select value from json_each(:ids));
@@ -141,3 +157,29 @@ from (
 -- Remove tasks that have been copied elsewhere from the dead letters.
 delete from dead_letter
 where id in (select value from json_each(:ids));
+
+-- name: retry_failed_gated
+-- Copy dead letters with a gate to scheduled, likewise.
+insert into scheduled (
+    id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
+    payload, timeout, retry, expires_at, key, tags, headers, errors, checkpoint, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
+)
+select
+    id, kind, queue, tenant, priority, :now, :now + priority * :level, created_at, fence, 0, 0, 0,
+    payload, timeout, retry, iif(expires_at > :now, expires_at, null), key, tags, headers, errors,
+    checkpoint, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
+from dead_letter
+where id in (select value from json_each(:ids))
+    and concurrency_key is not null;
+
+-- name: bring_forward
+-- Make scheduled tasks with a gate due, where they lose no place that they have already; return
+-- their ids.
+update scheduled
+set run_at = min(run_at, :now),
+    rank = min(rank, :now + priority * :level)
+where id in (select value from json_each(:ids))
+    and concurrency_key is not null
+returning id;

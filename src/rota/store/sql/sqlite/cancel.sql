@@ -14,12 +14,14 @@ from (
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of
+    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    'cancelled', started_at, :now, session, :reason, progress_done, progress_total, replay_of
+    'cancelled', started_at, :now, session, :reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from ready
 where id in (select value from json_each(:ids));
 
@@ -29,13 +31,15 @@ where id in (select value from json_each(:ids));
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
+    state, finished_at, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
     'cancelled', :now, iif(cancel_requested_at is null, :expired, :asked),
-    progress_done, progress_total, replay_of
+    progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from ready
 where id in (select value from json_each(:ids));
 
@@ -45,13 +49,15 @@ where id in (select value from json_each(:ids));
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, finished_at, reason, progress_done, progress_total, replay_of
+    state, finished_at, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
     'cancelled', :now, iif(cancel_requested_at is null, :expired, :asked),
-    progress_done, progress_total, replay_of
+    progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 from scheduled
 where id in (select value from json_each(:ids));
 

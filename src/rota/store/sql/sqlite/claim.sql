@@ -1,6 +1,6 @@
 -- name: next_lanes
 -- Return, for each look, the next lanes that have a ready task, from its start on, then round;
--- as JSON: place of the look, tenant.
+-- as JSON: place of the look, tenant. With it the version of the settings.
 -- Each step of a look is one descent into the index to the next tenant. A blob sorts after every
 -- text, so `until` bounds nothing before the walk has come round.
 with recursive walk (place, queue, class, start, until, found, tenant) as (
@@ -47,7 +47,7 @@ with recursive walk (place, queue, class, start, until, found, tenant) as (
     where found + (tenant is not null) < :limit
         and not (tenant is null and until = start)
 )
-select json_group_array(json_array(place, tenant))
+select (select version from settings_version), json_group_array(json_array(place, tenant))
 from (
     select place, tenant
     from walk
@@ -85,7 +85,10 @@ select
             'retry', retry,
             'expires_at', expires_at,
             'headers', headers,
-            'checkpoint', checkpoint
+            'checkpoint', checkpoint,
+            'concurrency_key', concurrency_key,
+            'schedule', schedule,
+            'slot', slot
         )
     )
 from (
@@ -185,7 +188,10 @@ select
             'retry', task.retry,
             'expires_at', task.expires_at,
             'headers', task.headers,
-            'checkpoint', task.checkpoint
+            'checkpoint', task.checkpoint,
+            'concurrency_key', task.concurrency_key,
+            'schedule', task.schedule,
+            'slot', task.slot
         )
     )
 from json_each(:picked) as picked

@@ -1,19 +1,22 @@
 -- name: replay
--- Copy dead letters to ready under new ids, to begin anew; their keys stay with the originals, and
--- an expiry that has passed is left behind.
+-- Copy dead letters without a gate to ready under new ids, to begin anew; their keys stay with the
+-- originals, and an expiry that has passed is left behind.
 insert into ready (
     id, kind, queue, tenant, priority, run_at, rank, created_at,
-    payload, timeout, retry, expires_at, tags, headers, checkpoint, replay_of
+    payload, timeout, retry, expires_at, tags, headers, checkpoint, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     copy.value ->> 'copy', original.kind, original.queue, original.tenant, original.priority,
     :now, :now + original.priority * :level, :now,
     original.payload, original.timeout, original.retry,
     iif(original.expires_at > :now, original.expires_at, null),
-    original.tags, original.headers, original.checkpoint, original.id
+    original.tags, original.headers, original.checkpoint, original.id,
+    original.concurrency_key, original.max_concurrency, original.schedule, original.slot
 from jsonb_each(:copies) as copy
 cross join dead_letter as original
-    on original.id = copy.value ->> 'id';
+    on original.id = copy.value ->> 'id'
+    and original.concurrency_key is null;
 
 -- name: replayed_as
 -- Return each dead letter that was not discarded, and the copy that was made of it.
@@ -89,3 +92,22 @@ set replayed_as = copy.value ->> 'copy',
     replayed_at = :now
 from jsonb_each(:copies) as copy
 where original.id = copy.value ->> 'id';
+
+-- name: replay_gated
+-- Copy dead letters with a gate to scheduled, likewise.
+insert into scheduled (
+    id, kind, queue, tenant, priority, run_at, rank, created_at,
+    payload, timeout, retry, expires_at, tags, headers, checkpoint, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
+)
+select
+    copy.value ->> 'copy', original.kind, original.queue, original.tenant, original.priority,
+    :now, :now + original.priority * :level, :now,
+    original.payload, original.timeout, original.retry,
+    iif(original.expires_at > :now, original.expires_at, null),
+    original.tags, original.headers, original.checkpoint, original.id,
+    original.concurrency_key, original.max_concurrency, original.schedule, original.slot
+from jsonb_each(:copies) as copy
+cross join dead_letter as original
+    on original.id = copy.value ->> 'id'
+    and original.concurrency_key is not null;

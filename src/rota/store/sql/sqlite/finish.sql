@@ -4,7 +4,8 @@
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, result, progress_done, progress_total, replay_of
+    state, started_at, finished_at, session, result, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
@@ -13,7 +14,8 @@ select
     task.payload, task.timeout, task.retry, task.expires_at, task.key, task.tags, task.headers,
     task.errors,
     'completed', task.started_at, :now, task.session, report.value ->> 'result',
-    task.progress_done, task.progress_total, task.replay_of
+    task.progress_done, task.progress_total, task.replay_of,
+    task.concurrency_key, task.max_concurrency, task.schedule, task.slot
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'
@@ -25,7 +27,8 @@ cross join ready as task
 insert into finished (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of
+    state, started_at, finished_at, session, reason, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
@@ -34,7 +37,8 @@ select
     task.payload, task.timeout, task.retry, task.expires_at, task.key, task.tags, task.headers,
     task.errors,
     'cancelled', task.started_at, :now, task.session, report.value ->> 'reason',
-    task.progress_done, task.progress_total, task.replay_of
+    task.progress_done, task.progress_total, task.replay_of,
+    task.concurrency_key, task.max_concurrency, task.schedule, task.slot
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'
@@ -46,7 +50,8 @@ cross join ready as task
 insert into scheduled (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
-    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of
+    cancel_requested_at, cancel_deadline, checkpoint, progress_done, progress_total, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
@@ -55,7 +60,8 @@ select
     task.payload, task.timeout, task.retry, task.expires_at, task.key, task.tags, task.headers,
     task.errors,
     task.cancel_requested_at, task.cancel_deadline, task.checkpoint,
-    task.progress_done, task.progress_total, task.replay_of
+    task.progress_done, task.progress_total, task.replay_of,
+    task.concurrency_key, task.max_concurrency, task.schedule, task.slot
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'
@@ -83,7 +89,8 @@ insert into dead_letter (
     id, kind, queue, tenant, priority, run_at, rank, created_at, fence, attempt, lost, snoozes,
     payload, timeout, retry, expires_at, key, tags, headers, errors,
     started_at, failed_at, session, reason,
-    checkpoint, error_group, error_type, error_shape, replay_of
+    checkpoint, error_group, error_type, error_shape, replay_of,
+    concurrency_key, max_concurrency, schedule, slot
 )
 select
     task.id, task.kind, task.queue, task.tenant, task.priority,
@@ -93,7 +100,8 @@ select
     task.errors,
     task.started_at, :now, task.session, report.value ->> 'reason',
     task.checkpoint, report.value ->> 'group', report.value ->> 'error_type',
-    report.value ->> 'error_shape', task.replay_of
+    report.value ->> 'error_shape', task.replay_of,
+    task.concurrency_key, task.max_concurrency, task.schedule, task.slot
 from jsonb_each(:reports) as report
 cross join ready as task
     on task.id = report.value ->> 'id'

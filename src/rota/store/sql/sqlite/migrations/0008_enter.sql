@@ -1,0 +1,1 @@
+-- PostgreSQL has functions of its own for submitting from any language; SQLite has nothing here.
