@@ -152,6 +152,16 @@ class Context:
         return instant(self._claimed.run_at)
 
     @property
+    def schedule(self) -> str | None:
+        """The id of the schedule that made the task, or None."""
+        return self._claimed.schedule
+
+    @property
+    def slot(self) -> datetime | None:
+        """The slot of its schedule that the task was made of, or None (R3.5)."""
+        return None if self._claimed.slot is None else instant(self._claimed.slot)
+
+    @property
     def deadline(self) -> datetime | None:
         """When this run will be ended, or None if the task has no timeout (R4.3)."""
         return None if self._deadline is None else instant(self._deadline)

@@ -6,7 +6,14 @@ from typing import Any, Literal, TypedDict, Unpack
 from rota.config import PRIORITY_DEFAULT
 from rota.errors import ConfigurationError
 from rota.model import Micros
-from rota.options import check_priority, declared, positive
+from rota.options import (
+    check_concurrency,
+    check_gate,
+    check_key,
+    check_priority,
+    declared,
+    positive,
+)
 from rota.policy.retry import Backoff
 from rota.registry import Executor, Kind, check_name
 from rota.rules import Rules
@@ -35,6 +42,8 @@ class KindOptions(_Others, total=False):
     soft_timeout: Duration | None
     executor: Executor | None
     cancellable: Cancellable
+    concurrency_key: str | None
+    max_concurrency: int | None
 
 
 def make_kind(
@@ -47,6 +56,8 @@ def make_kind(
     soft_timeout: Duration | None = None,
     executor: Executor | None = None,
     cancellable: Cancellable = "await",
+    concurrency_key: str | None = None,
+    max_concurrency: int | None = None,
     **others: Unpack[_Others],
 ) -> Kind:
     """Return the kind that a handler is declared as; `ConfigurationError` says what is wrong."""
@@ -60,6 +71,7 @@ def make_kind(
     soft = _limit(soft_timeout, "soft_timeout", called)
     if soft is not None and hard is not None and soft >= hard:
         raise ConfigurationError(f"task {called}: soft_timeout must be shorter than timeout")
+    key, room = _gate(concurrency_key, max_concurrency, called)
     return Kind(
         declared(check_name, called, "name", called),
         handler,
@@ -69,8 +81,18 @@ def make_kind(
         soft_timeout=soft,
         executor=executor,
         cancellable=cancellable == "await",
+        concurrency_key=key,
+        max_concurrency=room,
         **others,
     )
+
+
+def _gate(key: str | None, most: int | None, kind: str) -> tuple[str | None, int | None]:
+    declared(lambda room, _: check_gate(key, room), most, "max_concurrency", kind)
+    if key is None:
+        return None, None
+    room = 1 if most is None else declared(check_concurrency, most, "max_concurrency", kind)
+    return declared(check_key, key, "concurrency_key", kind), room
 
 
 def _limit(value: Duration | None, field: str, kind: str) -> Micros | None:

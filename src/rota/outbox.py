@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from rota.errors import RotaError, StoreError, StoreUnavailable
+from rota.errors import Overloaded, RotaError, StoreError, StoreUnavailable
 from rota.model import Accepted, NewTask
 
 BATCH = 500
@@ -67,7 +67,7 @@ class Outbox:
             answers: Sequence[Answer]
             try:
                 answers = await self._submit(tasks)
-            except StoreError as error:
+            except (StoreError, Overloaded) as error:
                 answers = await self._one_by_one(tasks, error)
             except BaseException as error:
                 _answer(batch, [error] * len(batch))
@@ -82,7 +82,7 @@ class Outbox:
             self._busy = count > 0
             return [self._waiting.popleft() for _ in range(count)]
 
-    async def _one_by_one(self, tasks: Sequence[NewTask], error: StoreError) -> list[Answer]:
+    async def _one_by_one(self, tasks: Sequence[NewTask], error: RotaError) -> list[Answer]:
         # What the store refused may be one caller's fault; the others must not pay for it.
         if len(tasks) == 1 or isinstance(error, StoreUnavailable):
             return [error] * len(tasks)

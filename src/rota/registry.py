@@ -3,7 +3,7 @@
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Literal
 
 from rota.arguments import Arguments
@@ -35,7 +35,9 @@ class Kind:
     """A registered kind: its handler, how that is run, and the defaults of its tasks.
 
     `cancellable` says whether a request to stop cancels an async handler, or is only there for it
-    to see (R5.2). With `keep` False its completed tasks leave no row (R9.5).
+    to see (R5.2). With `keep` False its completed tasks leave no row (R9.5). Its tasks share the
+    gate `concurrency_key`, which has room for `max_concurrency`, unless they name another. A kind
+    that is `opt_in` is run only by workers that allow it by name.
     """
 
     def __init__(
@@ -53,6 +55,9 @@ class Kind:
         retry_on: Rules = (),
         fail_on: Rules = (),
         keep: bool = True,
+        concurrency_key: str | None = None,
+        max_concurrency: int | None = None,
+        opt_in: bool = False,
     ) -> None:
         self.name = check_name(name, "name")
         self.handler = handler
@@ -64,6 +69,9 @@ class Kind:
         self.verdicts = Verdicts(retry_on, fail_on)
         self.cancellable = cancellable
         self.keep = keep
+        self.concurrency_key = concurrency_key
+        self.max_concurrency = max_concurrency
+        self.opt_in = opt_in
         self.arguments = Arguments(name, handler)
         self.is_async = inspect.iscoroutinefunction(handler)
         self.executor: Executor = executor or ("async" if self.is_async else "thread")
@@ -103,8 +111,20 @@ class Registry:
         """Return the kind of this name, or None."""
         return self._kinds.get(name)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._kinds
+
     def __iter__(self) -> Iterator[Kind]:
         return iter(self._kinds.values())
+
+    def runnable(self, allowed: Collection[str]) -> "Registry":
+        """Return the kinds that a worker runs: of those that are `opt_in`, the ones named here."""
+        for name in allowed:
+            self[name]  # one that is not there is a mistake
+        chosen = Registry()
+        chosen.hooks = self.hooks
+        chosen._kinds = {k.name: k for k in self if not k.opt_in or k.name in allowed}
+        return chosen
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from rota.clock import ManualClock, new_rng
+from rota.contrib.embedded import EmbeddedPostgres
 from rota.engine import Engine
 from tests.support.factories import NOW
 from tests.support.places import DIALECTS, Place
+
+
+@pytest.fixture(scope="session")
+def database(postgres_server: EmbeddedPostgres) -> str:
+    """The address of a database that one test after another has to itself."""
+    return postgres_server.create_database("engine")
 
 
 @pytest.fixture(params=DIALECTS)
@@ -17,7 +24,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """An empty place for a store."""
     if request.param == "sqlite":
         return Place("sqlite", str(tmp_path / "rota.db"))
-    return Place("postgres", request.getfixturevalue("postgres_url"))
+    return Place("postgres", request.getfixturevalue("database"))
 
 
 @pytest.fixture
@@ -31,6 +38,7 @@ def engine(place: Place, clock: ManualClock, runner: asyncio.Runner) -> Iterator
     """An engine whose store is migrated and open."""
     store = place.store()
     runner.run(store.migrate())
+    runner.run(place.wipe())
     engine = Engine(store, clock, new_rng(1))
     runner.run(engine.open())
     yield engine

@@ -26,7 +26,7 @@ async def opened(engine: Engine, make: Make, clock: ManualClock) -> Session:
 
 async def claim(engine: Engine, session: Session, slots: int = 10) -> list[Claimed]:
     """Claim from the default queue."""
-    return await engine.claim(session.id, ("default",), slots, ())
+    return (await engine.claim(session.id, ("default",), slots, ())).tasks
 
 
 async def end(engine: Engine, session: Session, tasks: Sequence[Claimed], ending: Ending) -> None:

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rota.backend import Report
+from rota.backend import Claim, Report
 from rota.clock import ManualClock
+from rota.config import SECOND
 from rota.errors import StoreError
 from rota.model import Beat, CancelRequest, Claimed, Micros, Note
 
@@ -22,6 +23,10 @@ class FakeBackend:
         self.reports: list[Report] = []
         self.batches: list[int] = []
         self.wants: list[int] = []
+        self.spares: list[int] = []
+        self.again_at: Micros | None = None
+        self.again_in: float | None = None
+        self.spared = False
         self.avoided: tuple[str, ...] = ()
         self.avoids: list[tuple[str, ...]] = []
         self.claim_faults: deque[StoreError] = deque()
@@ -36,10 +41,17 @@ class FakeBackend:
         self.refuse_note: Callable[[Note], bool] = lambda note: False
 
     async def claim(
-        self, session_id: str, queues: Sequence[str], slots: int, avoid: Sequence[str]
-    ) -> list[Claimed]:
+        self,
+        session_id: str,
+        queues: Sequence[str],
+        slots: int,
+        avoid: Sequence[str],
+        *,
+        spare: int = 0,
+    ) -> Claim:
         """Hand out, or fail before or after that."""
         self.wants.append(slots)
+        self.spares.append(spare)
         self.avoided = tuple(avoid)
         self.avoids.append(self.avoided)
         if self.claim_faults and not self.takes_before_fault:
@@ -48,7 +60,9 @@ class FakeBackend:
         self.taken += got
         if self.claim_faults:
             raise self.claim_faults.popleft()
-        return got
+        if self.again_in is not None:
+            self.again_at = self.clock.now() + round(self.again_in * SECOND)
+        return Claim(got, self.again_at, self.spared)
 
     async def held(self, session_id: str) -> list[Claimed]:
         """Return what was handed out and not reported."""

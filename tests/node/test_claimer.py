@@ -4,12 +4,18 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from rota.backend import Report
 from rota.clock import new_rng
+from rota.config import SECOND
 from rota.errors import StoreUnavailable
 from rota.model import Claimed
-from rota.node.claimer import BUFFER_MOST, LOOK_AGAIN, Claimer
+from rota.node import claimer
+from rota.node.claimer import BUFFER_MOST, LOOK_AGAIN, POLL, SOONEST, Claimer
 from rota.node.counts import Counts
+from rota.node.pools import PoolQueues
+from rota.node.queue_names import plan_queues
 from rota.node.reporter import Reporter
 from rota.node.slots import Slots
 from rota.registry import Kind, Registry
@@ -37,7 +43,7 @@ class Claiming:
         self.claimer = Claimer(
             self.backend,  # type: ignore[arg-type]
             "session",
-            ("default",),
+            PoolQueues(self.backend, plan_queues(["default"], concurrency)),  # type: ignore[arg-type]
             slots=self.slots,
             reporter=self.reporter,
             counts=self.counts,
@@ -222,6 +228,112 @@ async def test_news_ends_the_wait_of_an_idle_worker() -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def waits_of(it: Claiming, monkeypatch: pytest.MonkeyPatch, looks: int) -> list[float]:
+    """Let a claimer look so often, and return for how long it waited after each look."""
+    seconds: list[float] = []
+
+    async def wait(event: asyncio.Event, longest: float) -> None:
+        seconds.append(longest)
+        it.backend.clock.advance(longest)
+        if len(seconds) == looks:
+            it.claimer.stop()
+
+    monkeypatch.setattr(claimer, "_either", wait)
+    await it.claimer.run()
+    return seconds
+
+
+@pytest.mark.parametrize(
+    ("held_back", "shortest", "longest"),
+    [
+        (None, 0.75 * POLL, 1.25 * POLL),
+        (0.01, 0.01, 0.01),
+        (0.000001, SOONEST, SOONEST),
+        (3_600.0, 0.75 * POLL, 1.25 * POLL),
+    ],
+)
+async def test_an_idle_worker_looks_again_when_a_limit_lets_more_through(
+    monkeypatch: pytest.MonkeyPatch, held_back: float | None, shortest: float, longest: float
+) -> None:
+    """R7.5, case B040: not a poll later, nor in a busy loop."""
+    it = Claiming(quick)
+    it.backend.again_in = held_back
+
+    waits = await waits_of(it, monkeypatch, looks=5)
+
+    assert min(waits) >= shortest * 0.999
+    assert max(waits) <= longest * 1.001
+
+
+@pytest.mark.parametrize("step", [-7_200.0, 7_200.0])
+async def test_a_clock_that_steps_neither_stops_an_idle_worker_nor_lets_it_spin(
+    monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    """Cases B164, B166: a wait that follows from a stored time is positive and capped."""
+    it = Claiming(quick)
+    it.backend.again_at = it.backend.clock.now() + SECOND
+    it.backend.clock.step_wall(step)
+
+    waits = await waits_of(it, monkeypatch, looks=12)
+
+    assert min(waits) > 0
+    assert max(waits) <= 1.25 * POLL
+    assert sum(waits) > 1.0
+
+
+async def test_what_is_found_in_vain_again_and_again_is_looked_for_less_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Design §5: an answer that says "at once" and hands nothing out makes no busy loop."""
+    it = Claiming(quick)
+    it.backend.again_at = it.backend.clock.now()
+
+    waits = await waits_of(it, monkeypatch, looks=12)
+
+    assert waits == sorted(waits)
+    assert waits[-1] >= 0.2
+
+
+async def test_work_under_limits_that_was_left_out_is_asked_for_when_a_slot_is_free() -> None:
+    """R7.4: only places in the buffer were left for it; a run that ends is news then."""
+    it = Claiming(quick)
+    it.backend.spared = True
+    task = asyncio.create_task(it.claimer.run())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    looks = len(it.backend.wants)
+
+    it.claimer.freed()
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+    assert (looks, len(it.backend.wants)) == (1, 2)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_without_a_free_slot_it_is_not_asked_for() -> None:
+    """R7.4: a claim for the buffer alone would be in vain."""
+    it = Claiming(endless, concurrency=1)
+    it.slots.offer([claimed()])
+    it.claimer._rate, it.claimer._seconds = 1_000.0, 0.01
+
+    before, it.claimer._spared = it.claimer._want(), True
+
+    assert (before > 0, it.claimer._want()) == (True, 0)
+
+
+async def test_what_would_wait_here_is_spare() -> None:
+    """R7.5: it must not spend what a limit lets through."""
+    it = Claiming(endless, concurrency=10)
+    it.claimer._rate, it.claimer._seconds = 1_000.0, 0.01  # as quick handlers would make them
+
+    await it.until(lambda: bool(it.backend.wants))
+
+    assert it.backend.wants == [10 + 25]
+    assert it.backend.spares == [25]
 
 
 class Pooled(Claiming):

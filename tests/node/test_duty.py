@@ -10,7 +10,7 @@ from rota.clock import ManualClock, new_rng
 from rota.config import SECOND
 from rota.errors import StoreError, StoreUnavailable
 from rota.model import Staged
-from rota.node.duties import STAGE_POLL, Duties
+from rota.node.duties import LOCKED_POLL, STAGE_POLL, Duties
 from rota.node.duty import Duty
 
 
@@ -41,7 +41,7 @@ async def test_the_stager_sleeps_until_the_next_task_is_due() -> None:
     backend = Staging()
     now = backend.clock.now()
     backend.answers.extend(
-        Staged(0, at) for at in (now + SECOND // 4, now - SECOND, now + 3600 * SECOND, None)
+        Staged(1, at) for at in (now + SECOND // 4, now - SECOND, now + 3600 * SECOND, None)
     )
     it = duties(backend, [])
 
@@ -49,6 +49,14 @@ async def test_the_stager_sleeps_until_the_next_task_is_due() -> None:
 
     assert waits[:2] == [0.25, 0.0]
     assert all(0.7 * STAGE_POLL < wait < 1.3 * STAGE_POLL for wait in waits[2:])
+
+
+async def test_what_is_due_and_locked_is_looked_at_again_without_haste() -> None:
+    """A caller's transaction may hold it for hours; the store shall not be asked all the time."""
+    backend = Staging()
+    backend.answers.append(Staged(0, backend.clock.now() - SECOND))
+
+    assert 0.7 * LOCKED_POLL < await duties(backend, []).stage() < 1.3 * LOCKED_POLL
 
 
 async def test_staged_tasks_are_claimed_without_waiting_for_a_hint() -> None:

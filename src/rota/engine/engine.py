@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
-from rota.backend import Report
+from rota.backend import Claim, Report
 from rota.clock import Clock, Ids, Rng
 from rota.engine.claim import Claims
-from rota.engine.finish import transitions
+from rota.engine.finish import ranked, transitions
+from rota.engine.overload import Overload
 from rota.engine.reap import reap
+from rota.engine.recurring import Recurring
+from rota.engine.sharing import Sharing
 from rota.model import (
     Accepted,
     CancelOutcome,
@@ -25,6 +28,7 @@ from rota.model import (
 )
 from rota.retention import RETENTION
 from rota.store.base import CHANGED, Pulse, Store, Wake
+from rota.telemetry import SILENT, Telemetry
 
 STAGE_BATCH = 2_000
 PRUNE_BATCH = 1_000
@@ -35,7 +39,7 @@ HELD_BATCH = 10_000
 _WAITING = (State.READY, State.SCHEDULED)
 
 
-class Engine:
+class Engine(Recurring, Sharing):
     """Implements `rota.backend.Backend` against a store.
 
     One engine belongs to one event loop. The fairness of its claims is carried over from claim to
@@ -43,14 +47,18 @@ class Engine:
     """
 
     def __init__(
-        self, store: Store, clock: Clock, rng: Rng, *, retention: Retention = RETENTION
+        self,
+        store: Store,
+        clock: Clock,
+        rng: Rng,
+        *,
+        retention: Retention = RETENTION,
+        telemetry: Telemetry = SILENT,
     ) -> None:
-        self.store = store
-        self.clock = clock
-        self._rng = rng
+        super().__init__(store, clock, Ids(rng), rng, telemetry)
         self._retention = retention
-        self._ids = Ids(rng)
-        self._claims = Claims(store, clock)
+        self._claims = Claims(store, clock, rng, self._known)
+        self._overload = Overload(store, clock)
 
     async def open(self) -> None:
         await self.store.open()
@@ -70,8 +78,12 @@ class Engine:
     async def submit(self, tasks: Sequence[NewTask]) -> list[Accepted]:
         # A clock that was set back since the tasks were made must not put off what is due at once.
         now = max(self.clock.now(), *(task.created_at for task in tasks))
+        terms = await self._known.fresh()
+        if terms.aged:
+            tasks = ranked(tasks, terms)
+        tasks = await self._overload.admit(tasks, now, terms)
         accepted = await self.store.submit(tasks, now)
-        await self._hint([task.run_at for task in tasks], now)
+        await self._hint([_stirs_at(task, now) for task in tasks], now)
         return accepted
 
     async def cancel(
@@ -85,7 +97,7 @@ class Engine:
     async def retry(self, ids: Sequence[str]) -> list[RetryOutcome]:
         outcomes = await self.store.retry(ids, self.clock.now())
         if RetryOutcome.COMPLETED in outcomes:
-            await self.store.notify(0)
+            await self._hint_anywhere()
         return outcomes
 
     async def get(self, ids: Sequence[str]) -> list[Task | None]:
@@ -110,7 +122,7 @@ class Engine:
         copies = self._ids.many(now, len(ids))
         made = await self.store.replay(ids, copies, now)
         if any(copy and copy.created for copy in made):
-            await self.store.notify(0)
+            await self._hint_anywhere()
         return made
 
     async def edit_payload(self, task_id: str, payload: str) -> bool:
@@ -137,19 +149,35 @@ class Engine:
         await self.store.open_session(session)
 
     async def claim(
-        self, session_id: str, queues: Sequence[str], slots: int, avoid: Sequence[str]
-    ) -> list[Claimed]:
-        return await self._claims.claim(session_id, queues, slots, avoid)
+        self,
+        session_id: str,
+        queues: Sequence[str],
+        slots: int,
+        avoid: Sequence[str],
+        *,
+        spare: int = 0,
+    ) -> Claim:
+        return await self._claims.claim(session_id, queues, slots, avoid, spare)
 
     async def held(self, session_id: str) -> list[Claimed]:
         return await self.store.held(session_id, HELD_BATCH)
 
     async def finish(self, session_id: str, reports: Sequence[Report]) -> list[bool]:
         now = self.clock.now()
-        moves = transitions(reports, now, self._rng)
+        moves = transitions(reports, now, self._rng, self._known.aging)
         applied = await self.store.finish(session_id, moves, now)
-        # What was handed back or is to be tried again is news to the other workers.
-        await self._hint([move.run_at for move in moves if move.to in _WAITING], now)
+        await self._gates.left(
+            report.task.concurrency_key
+            for report, move in zip(reports, moves, strict=True)
+            if move.to is not State.READY
+        )
+        self._claims.ended(reports)
+        # What was handed back or is to be tried again is news to the other workers, and so is room
+        # under a cap.
+        news = [move.run_at for move in moves if move.to in _WAITING]
+        if self._known.capped(reports):
+            news.append(now)
+        await self._hint(news, now)
         return applied
 
     async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
@@ -176,7 +204,8 @@ class Engine:
         return staged
 
     async def reap(self) -> int:
-        returned = await reap(self.store, self.clock, self._rng)
+        await self._known.fresh()
+        returned = await reap(self.store, self.clock, self._rng, self._gates, self._known.aging)
         if returned:
             await self.store.notify(0)
         return returned
@@ -184,6 +213,8 @@ class Engine:
     async def sweep(self) -> int:
         now = self.clock.now()
         revoked = await self.store.revoke_overdue(now, SWEEP_BATCH)
+        if revoked and self._known.terms is not None and self._known.terms.limited:
+            await self.store.notify(0)  # there may be room under a cap
         return len(revoked) + await self.store.expire(now, SWEEP_BATCH)
 
     async def prune(self) -> int:
@@ -196,3 +227,13 @@ class Engine:
             await self.store.notify(later)
         if any(at <= now for at in run_ats):
             await self.store.notify(0)
+
+    async def _hint_anywhere(self) -> None:
+        """Tell of tasks that are ready, or wait at a gate, where the stager has to look."""
+        await self.store.notify(0)
+        await self.store.notify(self.clock.now())
+
+
+def _stirs_at(task: NewTask, now: Micros) -> Micros:
+    """Return when the task is news; what is due at a gate is so for the stager, hence later."""
+    return task.run_at if task.concurrency_key is None else max(task.run_at, now + 1)

@@ -1,6 +1,10 @@
 """Reaping: sessions whose lease has run out give back what they held (R3.1, R3.8)."""
 
+from collections.abc import Callable
+
 from rota.clock import Clock, Rng
+from rota.engine.gates import Gates
+from rota.model import Micros, State
 from rota.policy.lifecycle import LeaseLost, decide
 from rota.policy.retry import Backoff
 from rota.store.base import Store
@@ -12,7 +16,9 @@ _UNUSED = Backoff()
 """A lost lease is decided without the kind, so a node that does not know it can reap (B124)."""
 
 
-async def reap(store: Store, clock: Clock, rng: Rng) -> int:
+async def reap(
+    store: Store, clock: Clock, rng: Rng, gates: Gates, aging: Callable[[str], Micros]
+) -> int:
     """Return how many tasks were taken back from sessions that are over.
 
     Any number of nodes may do it at once: each task is moved by one of them, under the fence that
@@ -23,8 +29,13 @@ async def reap(store: Store, clock: Clock, rng: Rng) -> int:
     for session_id in await store.end_expired(clock.now(), SESSIONS):
         while held := await store.held(session_id, TASKS, free=True):
             now = clock.now()
-            moves = [decide(task, LeaseLost(), _UNUSED, now, rng.random()) for task in held]
+            moves = [
+                decide(task, LeaseLost(), _UNUSED, now, rng.random(), aging=aging(task.queue))
+                for task in held
+            ]
             applied = sum(await store.finish(session_id, moves, now))
+            over = {move.id for move in moves if move.to is not State.READY}
+            await gates.left(task.concurrency_key for task in held if task.id in over)
             returned += applied
             if not applied:
                 break

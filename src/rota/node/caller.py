@@ -28,7 +28,7 @@ class Caller:
     """Runs a handler and decides how its run ended (R8.2, R4.2); `finished` is told each time.
 
     There are twice as many threads as slots: a thread whose handler is stuck leaves its slot to
-    another (R4.3).
+    another (R4.3). `resources` may be those of another caller of the same worker.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Caller:
         *,
         pool: Pool | None,
         finished: Callable[[Run, Ending], None],
+        resources: Resources | None = None,
     ) -> None:
         self._clock = clock
         self._stops = stops
@@ -46,7 +47,7 @@ class Caller:
         self._finished = finished
         self._most_threads = 2 * concurrency + SIDE_THREADS
         self._threads: ThreadPoolExecutor | None = None
-        self.resources = Resources(self.aside)
+        self.resources = resources or Resources(self.aside)
 
     async def execute(self, run: Run) -> None:
         """Run a handler to its end, whatever that is."""
@@ -87,6 +88,11 @@ class Caller:
         future = self._threads.submit(contextvars.copy_context().run, _contained, work)
         # Shielded: a thread cannot be cancelled, so whoever waits for one waits for its end.
         return await asyncio.shield(asyncio.wrap_future(future))
+
+    async def close_processes(self) -> None:
+        """End the processes for handlers; an idle one closes its resources first."""
+        if self._pool is not None:
+            await self._pool.close()
 
     def close(self) -> None:
         """Let the threads go without waiting for handlers that still run in them."""

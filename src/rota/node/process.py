@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from typing import NoReturn
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn
 
 from rota.backend import Backend
 from rota.clock import Rng
@@ -29,22 +29,27 @@ def run_here(
     *,
     rng: Rng,
     version: str = "",
+    beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
 ) -> int:
     """Run a worker in this process until it is told to stop; return the exit code.
 
-    The first SIGTERM or SIGINT drains, the second hands back at once (R3.6).
+    The first SIGTERM or SIGINT drains, the second hands back at once (R3.6). `beside` is started
+    with it and holds up nothing; it is ended with it.
     """
 
     async def main() -> int:
         worker = Worker(registry, connect(), settings, rng=rng, version=version)
         _watch_signals(worker)
         log.info(
-            "worker %d takes %s, %d at once",
+            "worker %d takes %s",
             os.getpid(),
-            ", ".join(settings.queues or registry.queues),
-            settings.concurrency,
+            worker.plan,
         )
+        other = None if beside is None else asyncio.create_task(beside())
         await worker.run()
+        if other is not None:
+            other.cancel()
+            await asyncio.gather(other, return_exceptions=True)
         counts = worker.counts
         log.info("stopped; %d results reported, %d refused", counts.reported, counts.refused)
         return worker.stuck

@@ -5,18 +5,22 @@ from msgspec import Struct
 from rota.config import LEASE, SECOND
 from rota.errors import ConfigurationError
 from rota.model import Micros
+from rota.node.queue_names import plan_queues
 
 
 class WorkerSettings(Struct, frozen=True, kw_only=True):
     """What a worker takes, how much at once, and which duties it does; durations in microseconds.
 
-    Without `queues` it takes those that its kinds are declared for. `concurrency` handlers run at
-    once. `grace` is how long an orderly stop waits for them. Any number of workers may do the
-    duties at once (R8.3).
+    Without `queues` it takes those that its kinds are declared for. They are names, patterns such
+    as `mail.*` and exclusions, `!bulk`; `sms=50` is a pool of its own with 50 slots (R7.6), all
+    others share `concurrency` slots. `grace` is how long an orderly stop waits for handlers. Any
+    number of workers may do the duties at once (R8.3).
 
-    At most `pool` processes, by default as many as there are cores, run the handlers that are
-    declared for one; each is replaced after `pool_tasks` tasks. They import the app at `app_path`
-    (`module:attribute`), or without it the modules of their handlers.
+    At most `pool` processes of each pool, by default as many as there are cores, run the handlers
+    that are declared for one; each is replaced after `pool_tasks` tasks. They import the app at
+    `app_path` (`module:attribute`), or without it the modules of their handlers.
+
+    Kinds that a worker has to allow, such as `command`, run here if `allow` names them.
     """
 
     queues: tuple[str, ...] = ()
@@ -27,9 +31,11 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     stage: bool = True
     reap: bool = True
     prune: bool = True
+    schedule: bool = True
     pool: int = 0
     pool_tasks: int = 1_000
     app_path: str = ""
+    allow: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
@@ -40,3 +46,4 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
             raise ConfigurationError("pool must not be negative, and pool_tasks at least 1")
         if self.grace < 0:
             raise ConfigurationError("the grace time must not be negative")
+        plan_queues(self.queues, self.concurrency)

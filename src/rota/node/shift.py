@@ -13,9 +13,9 @@ from rota.node.claimer import Claimer
 from rota.node.counts import Counts
 from rota.node.heart import Heart
 from rota.node.notebook import Notebook
+from rota.node.pools import PoolQueues, Pools
 from rota.node.reporter import Reporter
 from rota.node.settings import WorkerSettings
-from rota.node.slots import Slots
 from rota.outage import through_outage
 
 log = logging.getLogger("rota.worker")
@@ -33,7 +33,7 @@ class Shift:
         session: Session,
         settings: WorkerSettings,
         *,
-        slots: Slots,
+        pools: Pools,
         counts: Counts,
         rng: Rng,
         pooled: tuple[str, ...] = (),
@@ -42,12 +42,12 @@ class Shift:
         self._backend = backend
         self._session = session
         self._settings = settings
-        self._slots = slots
+        self._pools = pools
         self._counts = counts
         self._rng = rng
         self._loop = asyncio.get_running_loop()
         self._lost = asyncio.Event()
-        self._notebook = Notebook(backend, session.id, rng, refused=slots.refused)
+        self._notebook = Notebook(backend, session.id, rng, refused=pools.refused)
         self.reporter = Reporter(
             backend,
             session.id,
@@ -57,16 +57,21 @@ class Shift:
             notebook=self._notebook,
             applied=applied,
         )
-        self.claimer = Claimer(
-            backend,
-            session.id,
-            session.queues,
-            slots=slots,
-            reporter=self.reporter,
-            counts=counts,
-            rng=rng,
-            pooled=pooled,
-        )
+        turn = asyncio.Lock()
+        self.claimers = [
+            Claimer(
+                backend,
+                session.id,
+                PoolQueues(backend, pools.plan, number),
+                slots=slots,
+                reporter=self.reporter,
+                counts=counts,
+                rng=rng,
+                pooled=pooled,
+                turn=turn,
+            )
+            for number, slots in enumerate(pools.slots)
+        ]
         self._heart = Heart(
             backend.pulse(),
             session.id,
@@ -78,23 +83,29 @@ class Shift:
         )
 
     def _sent(self) -> None:
-        self.claimer.freed()
+        for claimer in self.claimers:
+            claimer.freed()
 
     def _lease_lost(self) -> None:
         self._loop.call_soon_threadsafe(self._lose)
 
     def _asked(self, requests: Sequence[CancelRequest]) -> None:
-        self._loop.call_soon_threadsafe(self._slots.cancel, requests)
+        self._loop.call_soon_threadsafe(self._pools.cancel, requests)
+
+    def kick(self) -> None:
+        """Look for work at once: there is news."""
+        for claimer in self.claimers:
+            claimer.kick()
 
     def nudge(self) -> None:
         """Ask soon whether something that runs here is to stop (R5.2)."""
-        if self._slots.busy:
+        if self._pools.busy:
             self._heart.nudge()
 
     def _lose(self) -> None:
         # At once, from the loop's next turn: nothing may run on beyond the lease (R3.4).
         if not self._lost.is_set():
-            self._counts.lost += self._slots.abandon()
+            self._counts.lost += self._pools.abandon()
             self._lost.set()
 
     async def _watch_lease(self) -> None:
@@ -116,18 +127,17 @@ class Shift:
         if not await done_before(draining, opening):
             return
         self._counts.sessions += 1
-        self._slots.session_id = session.id
-        self._slots.notebook = self._notebook
-        self._slots.trusted = lambda: self._heart.trusted
+        self._pools.serve(session.id, self._notebook, lambda: self._heart.trusted)
         self._heart.start()
         reporting = asyncio.create_task(self.reporter.run(), name="rota-reporter")
-        claiming = asyncio.create_task(self.claimer.run(), name="rota-claimer")
+        claiming = asyncio.create_task(self._claim(), name="rota-claimers")
         watching = asyncio.create_task(self._watch_lease(), name="rota-lease")
         noting = asyncio.create_task(self._notebook.run(), name="rota-notebook")
         tasks = (claiming, reporting, watching, noting)
         try:
             await _first(self._lost, draining, also=(reporting, claiming, noting))
-            self.claimer.stop()
+            for claimer in self.claimers:
+                claimer.stop()
             await _ended(claiming, self._lost)
             if not self._lost.is_set():
                 await self._drain(stopping)
@@ -139,15 +149,20 @@ class Shift:
             self._notebook.close()
             await self._close()
 
+    async def _claim(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for claimer in self.claimers:
+                group.create_task(claimer.run(), name="rota-claimer")
+
     async def _drain(self, stopping: asyncio.Event) -> None:
         """Finish within the grace time, then hand back the rest at once."""
-        self._slots.release_buffered()
-        if self._slots.busy:
-            log.info("draining: %d tasks still run", self._slots.busy)
-        await self._until(self._slots.idle(), self._settings.grace / SECOND, stopping)
-        self._slots.release_running()
-        await self._until(self._slots.idle(), LAST_WORDS if self._slots.busy else 0.0, None)
-        self._slots.give_up_running()
+        self._pools.release_buffered()
+        if self._pools.busy:
+            log.info("draining: %d tasks still run", self._pools.busy)
+        await self._until(self._pools.idle(), self._settings.grace / SECOND, stopping)
+        self._pools.release_running()
+        await self._until(self._pools.idle(), LAST_WORDS if self._pools.busy else 0.0, None)
+        self._pools.give_up_running()
         await self._until(self.reporter.flushed(), self._settings.lease / SECOND, None)
 
     async def _until(

@@ -17,6 +17,7 @@ from rota.node.caller import Caller
 from rota.node.notebook import Notebook
 from rota.node.pool import Pool
 from rota.node.pool_line import PoolLine
+from rota.node.resources import Resources
 from rota.node.run import HandOut, Run, Stopped
 from rota.node.stops import Stops
 from rota.node.stuck import Stuck
@@ -51,6 +52,7 @@ class Slots:
         freed: Callable[[], None],
         report_alone: Callable[[Report], None] | None = None,
         pool: Pool | None = None,
+        resources: Resources | None = None,
     ) -> None:
         self._registry = registry
         self._concurrency = concurrency
@@ -69,7 +71,14 @@ class Slots:
         self._idle.set()
         self._stops = Stops(clock, give_up=self._give_up)
         self._line = PoolLine(0 if pool is None else pool.size, clock)
-        self.caller = Caller(clock, concurrency, self._stops, pool=pool, finished=self._finished)
+        self.caller = Caller(
+            clock,
+            concurrency,
+            self._stops,
+            pool=pool,
+            finished=self._finished,
+            resources=resources,
+        )
         self.session_id = ""
         self.notebook: Notebook | None = None
         self.trusted: Callable[[], bool] = lambda: True
@@ -157,9 +166,9 @@ class Slots:
         run.notebook = self.notebook
         self._running[claimed.id, claimed.fence] = run
         self._idle.clear()
-        if in_process:
-            run.began = self._clock.monotonic()  # its limits start when its process has
-        elif claimed.timeout is not None or kind.soft_timeout is not None:
+        run.began = self._clock.monotonic()
+        limits = claimed.timeout is not None or kind.soft_timeout is not None
+        if limits and not in_process:  # those in a process start when that has
             self._stops.arm(run)
         run.task = _spawn(self.caller.execute(run), self._loop, self._context.copy())
 
@@ -187,7 +196,8 @@ class Slots:
     def _tell(self, run: Run, ending: Ending) -> None:
         kind = run.kind
         report = self._report_alone if run.completed_here else self._report
-        report(Report(run.claimed, ending, kind.retry, kind.keep))
+        seconds = self._clock.monotonic() - run.began
+        report(Report(run.claimed, ending, kind.retry, kind.keep, seconds))
 
     def _leave(self, run: Run) -> None:
         claimed = run.claimed

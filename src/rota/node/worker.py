@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import socket
+from functools import partial
 
 from rota.backend import Backend, Report
 from rota.clock import Ids, Rng
@@ -17,6 +18,8 @@ from rota.node.endings import last_error
 from rota.node.hooking import call_hooks
 from rota.node.neighbours import Neighbours, own_mark
 from rota.node.pool import Pool, setup_of
+from rota.node.pools import Pools
+from rota.node.queue_names import QueuePlan, QueuePool, plan_queues
 from rota.node.settings import WorkerSettings
 from rota.node.shift import Shift, done_before
 from rota.node.slots import Slots
@@ -42,31 +45,33 @@ class Worker:
         rng: Rng,
         version: str = "",
     ) -> None:
-        self._registry = registry
+        self._registry = registry.runnable(settings.allow)
+        self._left_out = [kind.name for kind in registry if kind.name not in self._registry]
         self._backend = backend
         self._settings = settings
         self._rng = rng
         self._version = version
         self._ids = Ids()
-        self._queues = settings.queues or registry.queues
-        if not self._queues:
+        if not (settings.queues or self._registry.queues):
             raise ConfigurationError("the app has no tasks; declare one with @app.task")
-        self._pooled = tuple(kind.name for kind in registry if kind.executor == "process")
+        self._pooled = tuple(kind.name for kind in self._registry if kind.executor == "process")
         self._mark = own_mark()
         self._telling: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
         self._stopping = asyncio.Event()
         self._shift: Shift | None = None
         self._stager: Duty | None = None
-        self._slots: Slots | None = None
-        self._pool = self._make_pool()
+        self._told: list[Duty] = []
+        self._pools: Pools | None = None
+        self.plan = self._plan()
+        self._processes = [self._processes_of(pool) for pool in self.plan.pools]
         self.counts = Counts()
         self.ready = asyncio.Event()
 
     @property
     def stuck(self) -> int:
         """How many handlers could not be ended and go on."""
-        return 0 if self._slots is None else self._slots.stuck
+        return 0 if self._pools is None else self._pools.stuck
 
     def drain(self) -> None:
         """Stop in an orderly way: take nothing more, finish what runs (R3.6)."""
@@ -89,15 +94,7 @@ class Worker:
 
     async def _work(self) -> None:
         backend = self._backend
-        slots = self._slots = Slots(
-            self._registry,
-            self._settings.concurrency,
-            backend.clock,
-            report=self._report,
-            report_alone=self._report_alone,
-            freed=self._freed,
-            pool=self._pool,
-        )
+        pools = self._pools = self._make_pools()
         background = [asyncio.create_task(duty.run()) for duty in self._duties()]
         background.append(asyncio.create_task(self._listen()))
         try:
@@ -106,7 +103,7 @@ class Worker:
                     backend,
                     self._session(),
                     self._settings,
-                    slots=slots,
+                    pools=pools,
                     counts=self.counts,
                     rng=self._rng,
                     pooled=self._pooled,
@@ -118,16 +115,9 @@ class Worker:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
-            await self._close(slots)
-
-    async def _close(self, slots: Slots) -> None:
-        """Let hooks that were begun end, and close what handlers shared, in reverse order."""
-        if self._telling:
-            await asyncio.wait(self._telling)
-        if self._pool is not None:
-            await self._pool.close()
-        await slots.caller.resources.close()
-        slots.close()
+            if self._telling:  # hooks that were begun end before what handlers shared is closed
+                await asyncio.wait(self._telling)
+            await pools.close()
 
     # -- what the parts tell each other ---------------------------------------------------------
 
@@ -141,20 +131,20 @@ class Worker:
 
     def _applied(self, report: Report) -> None:
         """Call the hooks for a dead letter, once the store has it."""
-        if self._slots is not None and (error := last_error(report)) is not None:
+        if self._pools is not None and (error := last_error(report)) is not None:
             hooks = self._registry.hooks.on_dead_letter
-            told = call_hooks(hooks, self._slots.caller.aside, Context(report.task), error)
+            told = call_hooks(hooks, self._pools.aside, Context(report.task), error)
             task = asyncio.create_task(told)
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
-    def _freed(self) -> None:
+    def _freed(self, pool: int) -> None:
         if self._shift is not None:
-            self._shift.claimer.freed()
+            self._shift.claimers[pool].freed()
 
     def _kick(self) -> None:
         if self._shift is not None:
-            self._shift.claimer.kick()
+            self._shift.kick()
 
     def _wake(self, at: Micros | None) -> None:
         changed = at is None or at < 0
@@ -162,6 +152,9 @@ class Worker:
             self._shift.nudge()
         if changed or at == 0:
             self._kick()
+        if changed:
+            for duty in self._told:
+                duty.wake()
         if at != 0 and self._stager is not None:
             self._stager.wake()
 
@@ -176,20 +169,46 @@ class Worker:
             host=host,
             pid=os.getpid(),
             version=self._version,
-            queues=self._queues,
+            queues=self.plan.words,
             kinds=self._registry.names,
-            slots=self._settings.concurrency,
+            slots=self.plan.slots,
             started_at=now,
             lease_until=now + self._settings.lease,
             process=str(self._mark or ""),
         )
 
-    def _make_pool(self) -> Pool | None:
+    def _plan(self) -> QueuePlan:
+        concurrency = self._settings.concurrency
+        if self._settings.queues:
+            return plan_queues(self._settings.queues, concurrency)
+        return QueuePlan([QueuePool(self._registry.queues, concurrency)])
+
+    def _make_pools(self) -> Pools:
+        clock = self._backend.clock
+        unknown = dict.fromkeys(self._left_out)
+        made: list[Slots] = []
+        for number, pool in enumerate(self.plan.pools):
+            slots = Slots(
+                self._registry,
+                pool.slots,
+                clock,
+                report=self._report,
+                report_alone=self._report_alone,
+                freed=partial(self._freed, number),
+                pool=self._processes[number],
+                resources=made[0].caller.resources if made else None,
+            )
+            slots.unknown = unknown
+            made.append(slots)
+        return Pools(self.plan, made)
+
+    def _processes_of(self, pool: QueuePool) -> Pool | None:
+        """Return the processes of a pool: its own, so that long work elsewhere never holds them."""
         kinds = [kind for kind in self._registry if kind.name in self._pooled]
         if not kinds:
             return None
         settings = self._settings
-        size = min(settings.pool or os.cpu_count() or 1, settings.concurrency)
+        size = min(settings.pool or os.cpu_count() or 1, pool.slots)
         setup = setup_of(kinds, settings.app_path)
         return Pool(size, settings.pool_tasks, setup, self._backend.clock)
 
@@ -200,6 +219,10 @@ class Worker:
         if self._settings.stage:
             self._stager = Duty("stager", duties.stage, clock, rng)
             chosen.append(self._stager)
+            self._told.append(Duty("admitter", duties.admit, clock, rng))
+        if self._settings.schedule:
+            self._told.append(Duty("scheduler", duties.fire, clock, rng))
+            chosen.append(Duty("replanner", duties.replan, clock, rng))
         if self._settings.reap:
             chosen.append(Duty("reaper", duties.reap, clock, rng))
             chosen.append(Duty("sweeper", duties.sweep, clock, rng))
@@ -208,7 +231,7 @@ class Worker:
                 chosen.append(Duty("neighbours", neighbours.look, clock, rng))
         if self._settings.prune:
             chosen.append(Duty("pruner", duties.prune, clock, rng))
-        return chosen
+        return chosen + self._told
 
     async def _listen(self) -> None:
         tries = 0
