@@ -53,7 +53,7 @@ async def _take(store: Store, session_id: str, task_id: str, now: int) -> Claime
     (task,) = await store.get([task_id])
     assert task is not None
     lane = Lane(task.queue, task.priority_class, task.tenant)
-    (claimed,) = await store.take(session_id, [Share(lane, 1)], [], now)
+    (claimed,) = (await store.take(session_id, [Share(lane, 1)], [], now, 0)).tasks
     assert claimed.id == task_id
     return claimed
 

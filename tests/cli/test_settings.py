@@ -139,23 +139,25 @@ def test_an_app_is_found_from_a_folder_below(
 
 
 @pytest.mark.slow
-def test_a_postgres_store_is_migrated_by_hand(rota: Cli, school: Path, postgres_url: str) -> None:
+def test_a_postgres_store_is_migrated_by_hand(
+    rota: Cli, school: Path, bare_postgres_url: str
+) -> None:
     """R8.6: and whoever forgets it is told, in one line."""
     for words in (["list"], ["submit", "report", "day=x"]):
-        answer = rota(*words, "--url", postgres_url)
+        answer = rota(*words, "--url", bare_postgres_url)
         assert (answer.code, answer.out) == (Exit.FAILED, "")
         assert "run `rota migrate`" in answer.err
     for processes in ("1", "2"):
-        words = ["worker", "--processes", processes, "--url", postgres_url]
+        words = ["worker", "--processes", processes, "--url", bare_postgres_url]
         done = subprocess.run(
             [*ROTA, *words], check=False, cwd=school, capture_output=True, timeout=30
         )
         assert done.returncode == Exit.FAILED
         assert b"run `rota migrate`" in done.stderr.splitlines()[-1]
 
-    assert rota("migrate", "--url", postgres_url).out.startswith("applied ")
-    assert rota("submit", "report", "day=x", "--url", postgres_url).code == 0
-    assert len(rota("list", "--url", postgres_url).lines) == 1
+    assert rota("migrate", "--url", bare_postgres_url).out.startswith("applied ")
+    assert rota("submit", "report", "day=x", "--url", bare_postgres_url).code == 0
+    assert len(rota("list", "--url", bare_postgres_url).lines) == 1
 
 
 def test_migrating_says_what_it_applied(rota: Cli) -> None:

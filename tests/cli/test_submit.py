@@ -22,7 +22,7 @@ def test_a_task_is_stored_with_all_its_options(rota: Cli, store: Rota) -> None:
         "send_result", "student_id:=1", "phone=+91", "--queue", "mail", "--tenant", "board",
         "--priority", "9", "--delay", "1h", "--timeout", "90", "--key", "hold-17", "--key-window",
         "2h", "--expires-in", "1d", "--tag", "a", "--tag", "b", "--header", "trace=1=2",
-        "--max-attempts", "7",
+        "--max-attempts", "7", "--concurrency-key", "line-1", "--max-concurrency", "3",
     )  # fmt: skip
 
     task = store.tasks.get(task_id)
@@ -31,6 +31,7 @@ def test_a_task_is_stored_with_all_its_options(rota: Cli, store: Rota) -> None:
     assert (task.state, task.run_at - task.created_at) == (State.SCHEDULED, HOUR)
     assert (task.timeout, task.key, task.tags) == (90 * SECOND, "hold-17", ("a", "b"))
     assert task.headers == {"trace": "1=2"}
+    assert (task.concurrency_key, task.max_concurrency) == ("line-1", 3)
     assert task.expires_at is not None
     assert task.retry is not None
     # The kind's own policy, but for the number of attempts.
@@ -153,6 +154,16 @@ def test_what_no_live_worker_would_run_is_refused(bare: Cli, words: list[str], s
 
     assert answer.code == Exit.USAGE
     assert said in answer.err
+
+
+def test_a_live_workers_patterns_count_too(bare: Cli) -> None:
+    """R7.6."""
+    open_session(URL, kinds=("send_result",), queues=("*", "!bulk"))
+
+    assert bare("submit", "send_result", "--queue", "sms", "--url", URL).code == 0
+    answer = bare("submit", "send_result", "--queue", "bulk", "--url", URL)
+    assert answer.code == Exit.USAGE
+    assert "takes 'bulk'; give --queue a name that fits '*'" in answer.err
 
 
 def test_any_kind_is_taken_when_asked_for_and_its_payload_still_checked(bare: Cli) -> None:

@@ -221,7 +221,7 @@ def test_help_starts_quickly_and_loads_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stderr == "['rota.cli.problems', 'rota.cli.text']\n"
+    assert done.stderr == "['rota.cli.commands', 'rota.cli.problems', 'rota.cli.text']\n"
 
 
 @pytest.mark.slow

@@ -65,6 +65,32 @@ def test_explain_says_why_in_words_and_in_codes(rota: Cli, store: Rota) -> None:
     assert shown["reasons"] == [{"code": "in_turn", "ahead": 0, "capped": False, "until": None}]
 
 
+def test_explain_tells_what_somebody_set_up(rota: Cli, store: Rota) -> None:
+    """R7.8: and the command that changes it."""
+    hands = Hands(store, queues=("sms",), kinds=("send_result",))
+    rota("limits", "set", "--queue", "sms", "--max-running", "1")
+    rota.submit("send_result", "student_id:=1")
+    task_id = rota.submit("send_result", "student_id:=2")
+    assert len(hands.take("sms")) == 1
+    rota("queues", "pause", "sms", "--reason", "provider down")
+
+    answer = rota("explain", task_id)
+
+    assert answer.lines[1].startswith("Queue sms is paused since 2")
+    assert answer.lines[1].endswith(" (provider down). Resume it: rota queues resume sms")
+    assert answer.lines[2] == (
+        "Queue sms runs 1 of 1 tasks. Raise its limit: rota limits set --queue sms --max-running N"
+    )
+    assert answer.lines[3].startswith("Is the next in its lane")
+    paused, capped, _ = rota("explain", task_id, "--json").json["reasons"]
+    assert (paused["code"], paused["what"], paused["reason"]) == (
+        "paused", "queue", "provider down",
+    )  # fmt: skip
+    assert capped == {
+        "code": "at_cap", "queue": "sms", "tenant": None, "running": 1, "most": 1, "until": None,
+    }  # fmt: skip
+
+
 def test_the_kind_of_the_app_says_how_often_is_tried(rota: Cli, store: Rota) -> None:
     """R7.8: attempt n of m."""
     task_id = rota.submit("send_result", "student_id:=1")

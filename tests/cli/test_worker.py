@@ -1,5 +1,6 @@
 """`rota worker`: its options become a worker's settings, and it works."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rota import Rota
 from rota.cli.options import Common
 from rota.cli.problems import Exit
 from rota.cli.worker import child_options
@@ -22,8 +24,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a worker would have been started with."""
     seen: dict[str, Any] = {}
 
-    def run_here(registry: Any, connect: Any, settings: WorkerSettings, **_: Any) -> int:
+    def run_here(registry: Any, connect: Any, settings: WorkerSettings, **others: Any) -> int:
         seen.update(kinds=registry.names, settings=settings, url=connect.__self__.url)
+        seen.update(beside=others["beside"])
         return 0
 
     monkeypatch.setattr("rota.node.process.run_here", run_here)
@@ -50,6 +53,20 @@ def test_the_app_may_be_set_elsewhere(rota: Cli, started: dict[str, Any]) -> Non
     assert rota("worker").code == 0
     assert started["settings"] == WorkerSettings(app_path="school:app")
     assert started["url"] == "sqlite:///school.db"
+
+
+def test_a_worker_stores_what_the_app_declares(
+    rota: Cli, started: dict[str, Any], school: Path
+) -> None:
+    """R6.8: beside the worker, at the address where that works."""
+    with (school / "school.py").open("a", encoding="utf-8") as file:
+        file.write("app.schedule('@daily', payload={'day': 'today'})(report)\n")
+
+    assert rota("worker", "school:app", "--url", "sqlite:///other.db").code == 0
+    asyncio.run(started["beside"]())
+
+    with Rota("sqlite:///other.db") as app:
+        assert [(one.name, one.source) for one in app.schedules.list()] == [("report", "code:app")]
 
 
 def test_a_lease_under_a_second_is_refused(rota: Cli, started: dict[str, Any]) -> None:

@@ -6,111 +6,16 @@ Only the command that runs is imported, so that `rota --help` answers at once.
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from rota.cli.commands import COMMANDS, NOUNS
 from rota.cli.problems import Exit, report
 
 if TYPE_CHECKING:
     from cyclopts import App
 
 
-class Command(NamedTuple):
-    """A command: where it is written, how it is called, and what it does in a sentence."""
-
-    path: str
-    usage: str
-    summary: str
-
-
-COMMANDS = {
-    "submit": Command(
-        "rota.cli.submit:submit",
-        "rota submit KIND [K=V | K:=JSON]... [OPTIONS]\n       rota submit [KIND] --batch FILE|-",
-        "Store a task, or a file of tasks, durably.",
-    ),
-    "list": Command(
-        "rota.cli.listing:list_tasks", "rota list [OPTIONS]", "List tasks, newest first."
-    ),
-    "show": Command(
-        "rota.cli.show:show",
-        "rota show ID [OPTIONS]",
-        "Show a task: its timeline, attempts, errors, payload and result.",
-    ),
-    "explain": Command(
-        "rota.cli.explain:explain",
-        "rota explain ID [OPTIONS]",
-        "Say why a task waits, runs or is over, with the numbers.",
-    ),
-    "wait": Command(
-        "rota.cli.wait:wait",
-        "rota wait ID [OPTIONS]",
-        "Wait until a task is over and print its result.",
-    ),
-    "cancel": Command(
-        "rota.cli.change:cancel",
-        "rota cancel ID... | FILTERS [OPTIONS]",
-        "Cancel tasks that have not started; ask those that run to stop.",
-    ),
-    "retry": Command(
-        "rota.cli.change:retry",
-        "rota retry ID... | FILTERS [OPTIONS]",
-        "Run failed and scheduled tasks at once.",
-    ),
-    "dead-letters list": Command(
-        "rota.cli.dead_letters:list_",
-        "rota dead-letters list [OPTIONS]",
-        "List the tasks that failed for good, newest first.",
-    ),
-    "dead-letters groups": Command(
-        "rota.cli.dead_letters:groups",
-        "rota dead-letters groups [OPTIONS]",
-        "Show what failed alike, the largest group first.",
-    ),
-    "dead-letters show": Command(
-        "rota.cli.dead_letters:show",
-        "rota dead-letters show ID [OPTIONS]",
-        "Show a dead letter: every error with its traceback, payload and timeline.",
-    ),
-    "dead-letters edit": Command(
-        "rota.cli.settling:edit",
-        "rota dead-letters edit ID [OPTIONS]",
-        "Change the payload of a dead letter before it is replayed.",
-    ),
-    "dead-letters replay": Command(
-        "rota.cli.settling:replay",
-        "rota dead-letters replay ID... | FILTERS [OPTIONS]",
-        "Make of each dead letter a new task that runs now, once.",
-    ),
-    "dead-letters discard": Command(
-        "rota.cli.settling:discard",
-        "rota dead-letters discard ID... | FILTERS --reason TEXT [OPTIONS]",
-        "Set dead letters aside with a reason; restore undoes it.",
-    ),
-    "dead-letters restore": Command(
-        "rota.cli.settling:restore",
-        "rota dead-letters restore ID... | FILTERS [OPTIONS]",
-        "Undo a discard, as long as the dead letters are kept.",
-    ),
-    "worker": Command(
-        "rota.cli.worker:worker",
-        "rota worker [APP] [OPTIONS]",
-        "Run the tasks of an app until told to stop.",
-    ),
-    "migrate": Command(
-        "rota.cli.migrate:migrate",
-        "rota migrate [OPTIONS]",
-        "Bring the store's schema up to date.",
-    ),
-    "demo": Command(
-        "rota.cli.demo:demo",
-        "rota demo [OPTIONS]",
-        "Send 200,000 messages, kill a worker meanwhile, and count what arrived.",
-    ),
-    "version": Command("rota.cli.version:version", "rota version [OPTIONS]", "Print the version."),
-}
-
-NOUNS = {"dead-letters": "Find, edit, replay and discard what failed for good."}
-"""What several commands begin with."""
+__all__ = ["COMMANDS", "NOUNS", "build", "command_first", "main", "named"]
 
 _HELP = """Rota runs tasks on time, fairly, and loses none.
 

@@ -10,6 +10,7 @@ from rota.errors import InvalidTask, UnknownKind
 from rota.model import Session
 from rota.options import Options
 from rota.payload import encode
+from rota.policy.patterns import EXCEPT, is_pattern, takes
 from rota.registry import Kind, check_name, did_you_mean
 
 
@@ -48,13 +49,19 @@ class Calls:
         running = [session for session in self._sessions if kind in session.kinds]
         if not running:
             raise UnknownKind(kind, self._hint(kind))
-        queues = {queue for session in running for queue in session.queues}
-        if queue not in queues:
-            raise InvalidTask(
-                "queue",
-                f"no live worker with the kind {kind!r} takes {queue!r}; "
-                f"give --queue {' or '.join(sorted(queues))}, or --any-kind",
-            )
+        if any(takes(session.queues, queue) for session in running):
+            return
+        words = sorted({word for session in running for word in session.queues})
+        taken = [
+            f"a name that fits {word!r}" if is_pattern(word) else word
+            for word in words
+            if not word.startswith(EXCEPT)
+        ]
+        raise InvalidTask(
+            "queue",
+            f"no live worker with the kind {kind!r} takes {queue!r}; "
+            f"give --queue {' or '.join(taken)}, or --any-kind",
+        )
 
     def _hint(self, kind: str) -> str:
         names = self._app.registry.names

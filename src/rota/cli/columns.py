@@ -62,6 +62,9 @@ COLUMNS = {
     "timeout": Column(
         "TIMEOUT", text=lambda task: "" if task.timeout is None else show_duration(task.timeout)
     ),
+    "schedule": Column("SCHEDULE", text=lambda task: task.schedule or ""),
+    "slot": Column("SLOT", instant=lambda task: task.slot),
+    "gate": Column("GATE", text=lambda task: task.concurrency_key or ""),
     "key": Column("KEY", text=lambda task: task.key or ""),
     "tags": Column("TAGS", text=lambda task: ",".join(task.tags)),
     "session": Column("SESSION", text=lambda task: task.session or ""),

@@ -22,8 +22,9 @@ def explain(
 ) -> None:
     """Say why a task waits, runs or is over, with the numbers.
 
-    With --json each reason has a code: not_due, in_turn, no_worker, expired,
-    cancelling, running, finished.
+    With --json each reason has a code: not_due, put_off, paused, no_worker,
+    at_gate, at_cap, out_of_tokens, in_turn, expired, cancelling, running,
+    finished.
 
     For instance:
 

@@ -26,6 +26,7 @@ def _what(task: Task, now: Micros | None) -> Iterator[tuple[str, str]]:
     yield "tenant", visible(task.tenant)
     yield "priority", f"{task.priority} ({task.priority_class.name.lower()})"
     yield "due", when(task.run_at, now) if waits else ""
+    yield "schedule", _of_schedule(task)
 
 
 def _run(task: Task, now: Micros | None) -> Iterator[tuple[str, str]]:
@@ -49,7 +50,21 @@ def _given(task: Task, now: Micros | None) -> Iterator[tuple[str, str]]:
     yield "tags", visible(", ".join(task.tags))
     for name, value in task.headers.items():
         yield "header", visible(f"{name}={value}")
+    yield "gate", _gate(task)
     yield "session", f"{task.session}, fence {task.fence}" if task.session else ""
+
+
+def _of_schedule(task: Task) -> str:
+    if task.schedule is None:
+        return ""
+    return task.schedule + ("" if task.slot is None else f", slot {show_instant(task.slot)}")
+
+
+def _gate(task: Task) -> str:
+    if task.concurrency_key is None:
+        return ""
+    waits = ", waits there" if task.at_gate else ""
+    return f"{visible(task.concurrency_key)}, room for {task.max_concurrency or 1:,}{waits}"
 
 
 def _progress(progress: Progress | None) -> str:

@@ -13,10 +13,17 @@ from rota.errors import (
     ConfigurationError,
     DeadLetterSettled,
     InvalidTask,
+    LimitNotFound,
     MoreThanExpected,
     NotRetryable,
+    Overloaded,
     RotaError,
+    ScheduleBusy,
+    ScheduleChanged,
+    ScheduleExists,
+    ScheduleNotFound,
     SchemaOutOfDate,
+    SettingsChanged,
     StoreError,
     StoreFull,
     StoreUnavailable,
@@ -48,6 +55,13 @@ class UsageError(RotaError):
 
 class NoStoreYet(RotaError):
     """The SQLite file that a command would read is not there."""
+
+
+class UnknownName(RotaError):
+    """Nothing is called so, but something nearly so: it looks like a slip."""
+
+    def __init__(self, what: str, name: str, hint: str) -> None:
+        super().__init__(f"there is no {what} {name!r}{hint}")
 
 
 class RefusedLine(InvalidTask):
@@ -83,6 +97,14 @@ _KNOWN: tuple[tuple[type[BaseException], Known], ...] = (
     (UnknownKind, Known(Exit.USAGE, "unknown_kind", 422, "The kind is unknown")),
     (InvalidTask, Known(Exit.USAGE, "validation_failed", 422, "The request does not fit")),
     (TaskNotFound, Known(Exit.NOT_FOUND, "not_found", 404, "There is no such task")),
+    (ScheduleNotFound, Known(Exit.NOT_FOUND, "not_found", 404, "There is no such schedule")),
+    (LimitNotFound, Known(Exit.NOT_FOUND, "not_found", 404, "There is no such limit")),
+    (UnknownName, Known(Exit.NOT_FOUND, "not_found", 404, "There is nothing of this name")),
+    (SettingsChanged, Known(Exit.CONFLICT, "settings_changed", 409, "They were changed meanwhile")),
+    (Overloaded, Known(Exit.UNREACHABLE, "overloaded", 429, "Too much waits already")),
+    (ScheduleExists, Known(Exit.CONFLICT, "schedule_exists", 409, "The name is taken")),
+    (ScheduleChanged, Known(Exit.CONFLICT, "schedule_changed", 409, "It was changed meanwhile")),
+    (ScheduleBusy, Known(Exit.CONFLICT, "schedule_busy", 409, "An earlier run is not over")),
     (
         DeadLetterSettled,
         Known(Exit.CONFLICT, "already_settled", 409, "The dead letter was dealt with already"),

@@ -1,29 +1,25 @@
 """`rota submit`: stores a task, or a file of them."""
 
-import re
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from rota.app import Rota
-from rota.call import Call
 from rota.cli.batch import Batch
 from rota.cli.calls import Calls
 from rota.cli.opening import open_app
 from rota.cli.options import COMMON, Common
 from rota.cli.output import Output
+from rota.cli.pairs import payload_of, typed
 from rota.cli.problems import UsageError
 from rota.cli.task_flags import TASK_FLAGS, TaskFlags
 from rota.cli.text import relative, wall
 from rota.clock import SystemClock
-from rota.errors import InvalidTask, TaskNotFound
+from rota.errors import TaskNotFound
 from rota.model import Accepted, State, Task
 from rota.options import Options
 from rota.times import show_instant
-
-_PAIR = re.compile(r"([^=:\s]+)(:?=)(.*)", re.DOTALL)
 
 
 def submit(
@@ -67,7 +63,7 @@ def submit(
     """
     _check_usage(kind, pairs, batch, per_item)
     checked = options.check()
-    payload = _payload(pairs)
+    payload = payload_of(pairs)
     output = Output(common)
     with open_app(common, kinds=True, makes=any_kind) as app:
         calls = Calls(app, any_kind=any_kind)
@@ -75,7 +71,9 @@ def submit(
         if batch is not None:
             lines = Batch(calls, kind, checked, output)
             return lines.run(app, batch, per_item=per_item, as_json=common.json)
-        (accepted,) = app.submit_each([_call(calls, kind or "", payload, checked)])
+        with typed():
+            call = calls.call(kind or "", payload, checked)
+        (accepted,) = app.submit_each([call])
         _tell(output, app, accepted, checked, as_json=common.json)
     return None
 
@@ -88,40 +86,6 @@ def _check_usage(kind: str | None, pairs: Sequence[str], batch: str | None, per_
         raise UsageError(f"arguments and --batch exclude each other: {pairs[0]!r}. {help_}")
     if batch is None and per_item:
         raise UsageError(f"--per-item is for --batch. {help_}")
-
-
-def _call(calls: Calls, kind: str, payload: dict[str, Any], options: Options) -> Call:
-    try:
-        return calls.call(kind, payload, options)
-    except InvalidTask as error:
-        # Whoever types arguments meets this first: n=1 is the text "1".
-        if not error.problem.endswith("got `str`"):
-            raise
-        name = error.field.removeprefix("payload.")
-        raise InvalidTask(error.field, f"{error.problem}; for JSON write {name}:=…") from None
-
-
-def _payload(pairs: Sequence[str]) -> dict[str, Any]:
-    payload: dict[str, Any] = {}
-    for pair in pairs:
-        match = _PAIR.fullmatch(pair)
-        if match is None:
-            raise UsageError(f"{pair!r} is no argument; write k=v for text or k:=v for JSON")
-        name, sign, text = match.groups()
-        if name in payload:
-            raise InvalidTask(f"payload.{name}", "is given twice")
-        payload[name] = text if sign == "=" else _json(name, text)
-    return payload
-
-
-def _json(name: str, text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise InvalidTask(
-            f"payload.{name}",
-            f"{text!r:.80} is not JSON ({error}); write {name}={text:.20} for text",
-        ) from None
 
 
 def _tell(

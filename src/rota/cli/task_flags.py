@@ -1,6 +1,5 @@
 """The options of `rota submit` that say how a task differs from the defaults of its kind."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -8,8 +7,8 @@ import msgspec
 from cyclopts import Parameter
 
 from rota.cli.options import spoken_duration, whole
-from rota.cli.problems import UsageError
-from rota.config import PRIORITY_LOWEST
+from rota.cli.pairs import headers_of
+from rota.config import CONCURRENCY_MOST, PRIORITY_LOWEST
 from rota.options import Options, check_options
 from rota.policy.retry import Backoff
 from rota.registry import Kind
@@ -43,6 +42,13 @@ class TaskFlags:
     header: Annotated[
         tuple[str, ...], Parameter(help="A header, k=v; may be repeated.", metavar="K=V")
     ] = ()
+    concurrency_key: Annotated[
+        str | None, Parameter(help="A gate: tasks with the same key run one at a time.")
+    ] = None
+    max_concurrency: Annotated[
+        int | None,
+        Parameter(help="Or so many of them at once.", converter=whole(1, CONCURRENCY_MOST)),
+    ] = None
 
     def check(self) -> Options:
         """Return the options but for `max_attempts`; `InvalidTask` names one that is wrong."""
@@ -57,7 +63,9 @@ class TaskFlags:
             "key_window": self.key_window,
             "expires_in": self.expires_in,
             "tags": self.tag or None,
-            "headers": _headers(self.header) or None,
+            "headers": headers_of(self.header) or None,
+            "concurrency_key": self.concurrency_key,
+            "max_concurrency": self.max_concurrency,
         }
         options = {name: value for name, value in given.items() if value is not None}
         for name in options.keys() & set(_DURATIONS):
@@ -74,10 +82,3 @@ class TaskFlags:
 
 
 TASK_FLAGS = TaskFlags()
-
-
-def _headers(pairs: Sequence[str]) -> dict[str, str]:
-    for pair in pairs:
-        if not pair.partition("=")[0] or "=" not in pair:
-            raise UsageError(f"--header: {pair!r} must be k=v")
-    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}

@@ -23,6 +23,12 @@ class DeadLetterFilters:
     tenant: Annotated[str | None, Parameter(help='Only this tenant; "" for those of none.')] = None
     tag: Annotated[str | None, Parameter(help="Only tasks with this tag.")] = None
     key: Annotated[str | None, Parameter(help="Only tasks with this key.")] = None
+    schedule: Annotated[
+        str | None,
+        Parameter(
+            help="Only tasks of the schedule with this id: rota schedules show.", metavar="ID"
+        ),
+    ] = None
     created_from: Annotated[
         str | None, Parameter(help="Only those made then or later: 2026-11-30T10:00:00Z.")
     ] = None

@@ -15,10 +15,10 @@ from rota.cli.logs import set_up_logs
 from rota.cli.opening import at_address, load, reach, warn_of_other_address
 from rota.cli.options import COMMON, Common, length, whole
 from rota.cli.problems import UsageError
-from rota.cli.settings import find_settings
+from rota.cli.settings import Settings, find_settings
 from rota.clock import SystemClock, new_rng
 from rota.config import SECOND
-from rota.errors import StoreUnavailable
+from rota.errors import ConfigurationError, StoreUnavailable
 
 if TYPE_CHECKING:
     from rota.node.settings import WorkerSettings
@@ -31,11 +31,18 @@ class WorkerFlags:
 
     queue: Annotated[
         tuple[str, ...],
-        Parameter(help="Take this queue; may be repeated. Without: those of the app's kinds."),
+        Parameter(
+            help="Take this queue, those of a pattern (mail.*), or all but these (!bulk); sms=50 "
+            "has 50 slots of its own. May be repeated. Without: those of the app's kinds.",
+        ),
     ] = ()
     concurrency: Annotated[
         int,
-        Parameter(help="How many handlers at once.", converter=whole(1), show_default=True),
+        Parameter(
+            help="How many handlers at once, of all queues without slots of their own.",
+            converter=whole(1),
+            show_default=True,
+        ),
     ] = 100
     grace: Annotated[
         str, Parameter(help="How long a stop waits for handlers.", show_default=True)
@@ -48,19 +55,28 @@ class WorkerFlags:
     pool: Annotated[
         int,
         Parameter(
-            help="How many processes for handlers that run in one; 0: one a core.",
+            help="How many processes for handlers that run in one, in each pool; 0: one a core.",
             converter=whole(0),
             show_default=True,
         ),
     ] = 0
+    allow_commands: Annotated[
+        bool, Parameter(help="Run tasks of the built-in kind command: any program, as this user.")
+    ] = False
     no_stage: Annotated[bool, Parameter(help="Leave it to others to make tasks due.")] = False
+    no_schedule: Annotated[bool, Parameter(help="Leave it to others to fire schedules.")] = False
     no_reap: Annotated[bool, Parameter(help="Leave lost workers' tasks to others.")] = False
     no_prune: Annotated[bool, Parameter(help="Leave old history to others.")] = False
 
     def settings(self) -> "WorkerSettings":
         """Return the settings; an error names the option that is wrong."""
+        from rota.node.queue_names import plan_queues
         from rota.node.settings import WorkerSettings
 
+        try:
+            plan_queues(self.queue, self.concurrency)
+        except ConfigurationError as error:
+            raise UsageError(f"--{error}") from None  # its text begins with the word: queue sms=0
         return WorkerSettings(
             queues=self.queue,
             concurrency=self.concurrency,
@@ -69,8 +85,10 @@ class WorkerFlags:
             name=self.name,
             pool=self.pool,
             stage=not self.no_stage,
+            schedule=not self.no_schedule,
             reap=not self.no_reap,
             prune=not self.no_prune,
+            allow=("command",) if self.allow_commands else (),
         )
 
 
@@ -100,25 +118,49 @@ def worker(
 
         $ rota worker school:app
         $ rota worker school:app --queue sms --processes 4 --concurrency 50
+        $ rota worker school:app --queue sms=50 --queue transcode=2 --queue '*'
     """
     settings = flags.settings()
     found = find_settings(url=common.url, app=app_path or common.app)
-    if found.app is None:
+    app = _app(found, settings, common)
+    path = "" if found.app is None else found.app.value
+    if processes == 1:
+        return _run_here(app, replace(settings, app_path=path))
+    return _run_below(app, path, settings, processes, common)
+
+
+def _app(found: Settings, settings: "WorkerSettings", common: Common) -> Rota:
+    """Return what the worker runs: the app that is set, with commands if they are allowed."""
+    if found.app is None and not settings.allow:
         raise UsageError("name the app, for instance: rota worker app:app. See: rota worker --help")
-    own = load(found.app)
+    if found.app is not None:
+        own = load(found.app)
+    else:
+        # By a name of its own: it declares no schedules, and those of apps are not its to delete.
+        own = Rota(found.url.value if found.url else None, name="commands")
     # After the app's own code: a program that sets up its logs keeps them.
     set_up_logs(common, usual=logging.INFO)
     warn_of_other_address(own, found.url)
-    app = at_address(own, found.url)
-    if processes == 1:
-        return _run_here(app, replace(settings, app_path=found.app.value))
-    return _run_below(app, found.app.value, settings, processes, common)
+    if settings.allow:
+        from rota.contrib.command import add_command
+
+        add_command(own)
+    return at_address(own, found.url)
 
 
 def _run_here(app: Rota, settings: "WorkerSettings") -> int:
     from rota.node.process import leave, run_here
+    from rota.reconcile import at_start
 
-    code = run_here(app.registry, app.connect, settings, rng=new_rng(), version=__version__)
+    rng = new_rng()
+    code = run_here(
+        app.registry,
+        app.connect,
+        settings,
+        rng=rng,
+        version=__version__,
+        beside=lambda: at_start(app.connect, tuple(app.declarations), app.source, rng),
+    )
     leave(code)
     return code
 
@@ -131,7 +173,8 @@ def _run_below(
     # What no restart would mend is said once, here, and not by every child again and again.
     with suppress(StoreUnavailable):
         reach(app)
-    command = [sys.executable, "-m", "rota", "worker", path, *child_options(settings, common)]
+    words = [path] if path else []
+    command = [sys.executable, "-m", "rota", "worker", *words, *child_options(settings, common)]
     return supervise(command, processes, SystemClock(), app.connect)
 
 
@@ -144,8 +187,11 @@ def child_options(settings: "WorkerSettings", common: Common) -> list[str]:
         words += ["--pool", str(settings.pool)]
     if settings.name:
         words += ["--name", settings.name]
+    if settings.allow:
+        words.append("--allow-commands")
     duties = {
         "--no-stage": settings.stage,
+        "--no-schedule": settings.schedule,
         "--no-reap": settings.reap,
         "--no-prune": settings.prune,
     }
