@@ -14,14 +14,22 @@ from rota.errors import (
     ConfigurationError,
     DeadLetterSettled,
     Fail,
+    InvalidSchedule,
     InvalidTask,
     LeaseLost,
+    LimitNotFound,
     MoreThanExpected,
     NotRetryable,
+    Overloaded,
     ProcessDied,
     Retry,
     RotaError,
+    ScheduleBusy,
+    ScheduleChanged,
+    ScheduleExists,
+    ScheduleNotFound,
     SchemaOutOfDate,
+    SettingsChanged,
     Snooze,
     StoreError,
     StoreFull,
@@ -32,13 +40,17 @@ from rota.errors import (
     UnknownOption,
 )
 from rota.model import Accepted, CancelOutcome, State, Task
+from rota.policy.calendar import Occurrence
 from rota.policy.retry import Backoff
+from rota.schedule import Schedule, Slot, SlotState
+from rota.schedule_runs import BackfillReport
 from rota.task import TaskKind
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Accepted",
+    "BackfillReport",
     "Backoff",
     "BatchRefused",
     "Call",
@@ -49,15 +61,27 @@ __all__ = [
     "Context",
     "DeadLetterSettled",
     "Fail",
+    "InvalidSchedule",
     "InvalidTask",
     "LeaseLost",
+    "LimitNotFound",
     "MoreThanExpected",
     "NotRetryable",
+    "Occurrence",
+    "Overloaded",
     "ProcessDied",
     "Retry",
     "Rota",
     "RotaError",
+    "Schedule",
+    "ScheduleBusy",
+    "ScheduleChanged",
+    "ScheduleExists",
+    "ScheduleNotFound",
     "SchemaOutOfDate",
+    "SettingsChanged",
+    "Slot",
+    "SlotState",
     "Snooze",
     "SoftTimeout",
     "State",

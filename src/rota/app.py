@@ -4,34 +4,43 @@ import os
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from copy import copy
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from rota.backend import Backend
 from rota.call import Call
 from rota.client import PATIENCE, Client, Submitted
 from rota.clock import SystemClock, new_rng
-from rota.config import DEFAULT_URL, SECOND, URL_VARIABLE
+from rota.config import APP_NAME, DEFAULT_URL, SECOND, URL_VARIABLE
 from rota.context import Context
 from rota.dead_letters import DeadLetters
+from rota.declared import Declarations, ScheduleOptions
+from rota.declaring import declaring
 from rota.engine import Engine
 from rota.errors import InvalidTask, SchemaOutOfDate
 from rota.hooks import Hook
 from rota.insights import Insights
+from rota.kind_pauses import Kinds
 from rota.kinds import KindOptions, make_kind
+from rota.limits import Limits
 from rota.model import Accepted
 from rota.options import DEFAULTS, TaskOptions, check_options, declared
-from rota.registry import Registry
+from rota.queues import Queues
+from rota.registry import Kind, Registry, check_name
 from rota.resource import Resource
 from rota.retention import Keep, check_retention
+from rota.schedules import Schedules
 from rota.store import masked, store_for
 from rota.store.base import Store
-from rota.task import TaskKind
+from rota.task import Decorator, TaskKind
 from rota.tasks import Tasks
+from rota.telemetry import SILENT, Telemetry
+from rota.tenants import Tenants
 from rota.times import Duration, duration
 
 P = ParamSpec("P")
 R = TypeVar("R")
 H = TypeVar("H", bound=Hook)
+K = TypeVar("K", bound=TaskKind[..., Any])
 
 
 class Rota:
@@ -41,7 +50,8 @@ class Rota:
     `sqlite:///rota.db`. Nothing is opened before it is needed. A SQLite file is made and migrated
     at first use; a PostgreSQL database is migrated by `rota migrate`. Calls wait for a store that
     is away for as long as `patience`. `keep` says for how long what is over can still be read, for
-    instance `{"completed": "1d", "queues": {"sms": "6h"}}`; workers drop what is older.
+    instance `{"completed": "1d", "queues": {"sms": "6h"}}`; workers drop what is older. `name`
+    tells the schedules that this program declares from those of others on the same store.
 
     >>> app = Rota("sqlite:///docs.db")
     >>> @app.task(queue="sms", priority=2, timeout=30)
@@ -52,12 +62,20 @@ class Rota:
     """
 
     def __init__(
-        self, url: str | None = None, *, patience: Duration = PATIENCE, keep: Keep | None = None
+        self,
+        url: str | None = None,
+        *,
+        name: str = APP_NAME,
+        patience: Duration = PATIENCE,
+        keep: Keep | None = None,
     ) -> None:
         self.url = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+        self.name = declared(check_name, name, "name", "Rota")
         self.retention = check_retention(keep)
+        self.telemetry: Telemetry = SILENT
         self.patience = declared(duration, patience, "patience", "Rota")
         self.registry = Registry()
+        self.declarations = Declarations()
         self._wire()
 
     def _wire(self) -> None:
@@ -65,6 +83,11 @@ class Rota:
         insights = Insights(self._client.opened, self.registry)
         self.tasks = Tasks(self._client, insights)
         self.dead_letters = DeadLetters(self._client, insights, self.registry)
+        self.schedules = Schedules(self._client, self.registry, self.declarations, self.source)
+        self.queues = Queues(self._client, self.registry)
+        self.tenants = Tenants(self._client)
+        self.kinds = Kinds(self._client, self.registry)
+        self.limits = Limits(self._client)
 
     def at(self, url: str) -> "Rota":
         """Return an app with the same kinds at another address; what was declared stays here."""
@@ -72,6 +95,11 @@ class Rota:
         moved.url = url
         moved._wire()
         return moved
+
+    @property
+    def source(self) -> str:
+        """Where the schedules come from that this program declares: `code:` and its name."""
+        return f"code:{self.name}"
 
     def __repr__(self) -> str:
         return f"<Rota {masked(self.url)}>"
@@ -87,7 +115,7 @@ class Rota:
     @overload
     def task(self, handler: Callable[P, R], /) -> TaskKind[P, R]: ...
     @overload
-    def task(self, **options: Unpack[KindOptions]) -> "Decorator": ...
+    def task(self, **options: Unpack[KindOptions]) -> Decorator: ...
 
     def task(self, *handler: Any, **options: Any) -> Any:
         """Register a handler as a kind of task; `ConfigurationError` if it cannot be one.
@@ -101,9 +129,28 @@ class Rota:
         return lambda handler: self._register(handler, **options)
 
     def _register(self, handler: Any, **options: Unpack[KindOptions]) -> TaskKind[..., Any]:
-        kind = make_kind(handler, **options)
-        self.registry.add(kind)
-        return TaskKind(kind, handler, self._client)
+        return self.add(make_kind(handler, **options))
+
+    def add(self, kind: Kind) -> TaskKind[..., Any]:
+        """Register a kind that is ready made; nothing changes if the app has it already."""
+        if self.registry.get(kind.name) is not kind:
+            self.registry.add(kind)
+        return TaskKind(kind, kind.handler, self._client)
+
+    def schedule(
+        self, expression: str | None = None, **options: Unpack[ScheduleOptions]
+    ) -> Callable[[K], K]:
+        """Declare a schedule of the kind below; goes above `@app.task`, and may be repeated (R6.8).
+
+        A cron expression, or `every="90s"`; for options see docs/reference/options.md. What is
+        wrong, or never fires, is a `ConfigurationError`. Workers store it when they start.
+
+        >>> app = Rota("sqlite:///docs.db")
+        >>> @app.schedule("0 9 * * MON-FRI", tz="Europe/Berlin", payload={"day": "today"})
+        ... @app.task
+        ... def morning_report(day: str) -> None: ...
+        """
+        return declaring(self.declarations, expression, options)
 
     # -- around the handlers --------------------------------------------------------------------
 
@@ -215,7 +262,13 @@ class Rota:
     def connect(self) -> Backend:
         """Return a backend of its own against the app's store, not yet open."""
         store: Store = store_for(self.url)
-        return _Opening(store, SystemClock(), new_rng(), retention=self.retention)
+        return _Opening(
+            store,
+            SystemClock(),
+            new_rng(),
+            retention=self.retention,
+            telemetry=self.telemetry,
+        )
 
     def migrate(self) -> list[str]:
         """Bring the store's schema up to date; return the names of what was applied (R8.6)."""
@@ -251,16 +304,3 @@ class _Opening(Engine):
                 raise
             await self.store.migrate()
             await super().open()
-
-
-class Decorator(Protocol):
-    """The type of `@app.task(…)`: it keeps the handler's own signature for the type checker."""
-
-    @overload
-    def __call__(
-        self, handler: Callable[Concatenate[Context, P], Awaitable[R]], /
-    ) -> TaskKind[P, Awaitable[R]]: ...
-    @overload
-    def __call__(self, handler: Callable[Concatenate[Context, P], R], /) -> TaskKind[P, R]: ...
-    @overload
-    def __call__(self, handler: Callable[P, R], /) -> TaskKind[P, R]: ...

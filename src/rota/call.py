@@ -24,7 +24,11 @@ class Call(Struct, frozen=True, gc=False):
             return NewTask(
                 task_id, kind.name, self.payload, kind.queue, "", priority, run_at,
                 rank_of(run_at, priority), now, kind.timeout,
+                concurrency_key=kind.concurrency_key, max_concurrency=kind.max_concurrency,
             )  # fmt: skip
+        key, most = options.concurrency_key, options.max_concurrency
+        if key is None:
+            key, most = kind.concurrency_key, kind.max_concurrency
         return NewTask(
             id=task_id,
             kind=kind.name,
@@ -42,6 +46,8 @@ class Call(Struct, frozen=True, gc=False):
             key_until=None if options.key is None else now + options.key_window,
             tags=options.tags,
             headers=options.headers,
+            concurrency_key=key,
+            max_concurrency=None if key is None else most or 1,
         )
 
 

@@ -48,7 +48,8 @@ class DeadLetters:
         """Return dead letters, newest first; the next page begins `after` the last one's id.
 
         With `discarded` those that were set aside, instead of those that were not. Filters:
-        group, error_type, queue, kind, tenant, tag, key, id_prefix, created_from, created_to.
+        group, error_type, queue, kind, tenant, tag, key, concurrency_key, schedule, id_prefix,
+        created_from, created_to.
         """
         checked = check_dead_letters(where, discarded=discarded)
         return await self._insights.find(checked, after=after, limit=limit)

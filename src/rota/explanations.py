@@ -6,7 +6,9 @@ import msgspec
 
 from rota.clock import Micros
 from rota.model import State, Task
-from rota.policy.explain import (
+from rota.policy.reasons import (
+    AtCap,
+    AtGate,
     Cancelling,
     Expired,
     Explanation,
@@ -14,9 +16,13 @@ from rota.policy.explain import (
     InTurn,
     NotDue,
     NoWorker,
+    OutOfTokens,
+    Paused,
+    PutOff,
     Reason,
     Running,
 )
+from rota.share_words import shared
 from rota.times import show_duration, show_instant
 
 _INSTANTS = {
@@ -61,8 +67,12 @@ def _sentence(reason: Reason, explained: Explanation) -> str:
             return _not_due(reason, now)
         case InTurn():
             return _in_turn(reason, task)
+        case AtGate():
+            return _at_gate(reason, task)
         case NoWorker():
             return _no_worker(reason)
+        case Paused() | AtCap() | OutOfTokens() | PutOff():
+            return shared(reason, task, now)
         case Expired(at):
             when = f" at {show_instant(at)}" if at is not None else ""
             done = "cancelled" if task.state is State.CANCELLED else "about to be cancelled"
@@ -102,6 +112,16 @@ def _in_turn(reason: InTurn, task: Task) -> str:
         return f"Is the next in its lane ({lane})."
     more = " or more" if reason.capped else ""
     return f"Waits for its turn: {reason.ahead:,}{more} ahead in its lane ({lane})."
+
+
+def _at_gate(reason: AtGate, task: Task) -> str:
+    own = reason.key == f"schedule:{task.schedule}"
+    gate = "the gate of its schedule" if own else f"its gate {reason.key}"
+    more = " or more" if reason.capped else ""
+    inside = f"{reason.inside:,} of {reason.room:,} inside"
+    if reason.inside < reason.room:
+        return f"Waits at {gate} ({inside}): there is room, it is let in shortly."
+    return f"Waits at {gate}: {inside}, {reason.waiting:,}{more} waiting."
 
 
 def _no_worker(reason: NoWorker) -> str:

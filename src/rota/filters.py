@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from rota.clock import Micros
+from rota.clock import Micros, parse_id
 from rota.errors import InvalidTask
 from rota.model import State, TaskFilter
 from rota.registry import did_you_mean
@@ -13,7 +13,8 @@ from rota.times import Instant, moment
 class DeadLetterFilter(TypedDict, total=False):
     """What dead letters are found by; all that is given must match.
 
-    `created_from` and `created_to` take in the one and leave out the other.
+    `created_from` and `created_to` take in the one and leave out the other. `schedule` is the id of
+    the schedule that made them.
     """
 
     queue: str | None
@@ -21,6 +22,8 @@ class DeadLetterFilter(TypedDict, total=False):
     tenant: str | None
     tag: str | None
     key: str | None
+    concurrency_key: str | None
+    schedule: str | None
     id_prefix: str | None
     group: str | None
     error_type: str | None
@@ -34,9 +37,19 @@ class Filter(DeadLetterFilter, total=False):
     state: State | str | Sequence[State | str] | None
 
 
-_TEXTS = ("queue", "kind", "tenant", "tag", "key", "id_prefix", "group", "error_type")
+_TEXTS = (
+    "queue",
+    "kind",
+    "tenant",
+    "tag",
+    "key",
+    "concurrency_key",
+    "id_prefix",
+    "group",
+    "error_type",
+)
 _INSTANTS = ("created_from", "created_to")
-NAMES = ("state", *_TEXTS, *_INSTANTS)
+NAMES = ("state", *_TEXTS, "schedule", *_INSTANTS)
 """Every field that tasks can be filtered by."""
 
 
@@ -52,6 +65,8 @@ def check_filter(given: Mapping[str, Any], names: Sequence[str] = NAMES) -> Task
             raise InvalidTask(name, f"is not a filter{hint}")
     values = {name: value for name, value in given.items() if value is not None}
     checked: dict[str, Any] = {"states": _states(values.pop("state", ()))}
+    if "schedule" in values:
+        checked["schedule"] = _id(values.pop("schedule"), "schedule")
     for name, value in values.items():
         checked[name] = moment(value, name) if name in _INSTANTS else _text(value, name)
     if _empty_span(checked.get("created_from"), checked.get("created_to")):
@@ -78,6 +93,13 @@ def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidTask(name, f"must be text, not {value!r}")
     return value
+
+
+def _id(value: object, name: str) -> str:
+    known = parse_id(_text(value, name))
+    if known is None:
+        raise InvalidTask(name, f"{value!r} is no id; app.schedules.get(name).id tells it")
+    return known
 
 
 def _empty_span(start: Micros | None, end: Micros | None) -> bool:

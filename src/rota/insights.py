@@ -7,22 +7,18 @@ from rota.backend import Backend
 from rota.clock import parse_id
 from rota.config import SECOND
 from rota.errors import InvalidTask, StoreUnavailable, TaskFailed, TaskNotFound
+from rota.facts import gathered
 from rota.model import DeadLetterGroup, Micros, Session, State, Task, TaskFilter
-from rota.policy.explain import Explanation, Facts, explain
-from rota.policy.retry import Backoff
+from rota.policy.explain import explain
+from rota.policy.reasons import Explanation
 from rota.registry import Registry
 
 PAGE = 50
 PAGE_MOST = 500
 COUNT_CAP = 10_000
-AHEAD_CAP = 10_000
-"""Further than this nobody counts how many stand before a task."""
-
 POLL_FIRST = 0.02
 POLL_LONGEST = 1.0
 """Seconds between two looks at a task whose result is waited for: growing from one to the other."""
-
-WAITING = (State.SCHEDULED, State.READY)
 
 
 class Insights:
@@ -112,28 +108,7 @@ class Insights:
     async def explain(self, task_id: str) -> Explanation:
         """Say why a task is where it is: every reason, with its numbers (R7.8)."""
         task = await self.get(task_id)
-        backend = await self._opened()
-        waiting = task.state in WAITING
-        # A worker that held the task may be gone; its session says since when.
-        held = task.state is State.RUNNING
-        sessions = await backend.sessions(live=waiting) if waiting or held else []
-        ahead = await backend.ahead(task.id, AHEAD_CAP) if task.state is State.READY else 0
-        facts = Facts(
-            now=backend.clock.now(),
-            task=task,
-            sessions=tuple(sessions),
-            ahead=ahead,
-            ahead_cap=AHEAD_CAP,
-            max_attempts=self._max_attempts(task),
-        )
-        return explain(facts)
-
-    def _max_attempts(self, task: Task) -> int | None:
-        if task.retry is not None:
-            most = task.retry.get("max_attempts", Backoff().max_attempts)
-            return most if isinstance(most, int) else None
-        kind = self._registry.get(task.kind)
-        return kind.retry.max_attempts if kind else None
+        return explain(await gathered(await self._opened(), self._registry, task))
 
 
 def _known(task_id: str | None, field: str) -> str | None:

@@ -17,7 +17,8 @@ from rota.times import Duration, Instant, duration, moment
 class TaskOptions(TypedDict, total=False):
     """What `using(…)` takes.
 
-    `run_at` and `delay` exclude each other, and so do `expires_at` and `expires_in`. `connection`
+    `run_at` and `delay` exclude each other, and so do `expires_at` and `expires_in`. Of the tasks
+    with one `concurrency_key` at most `max_concurrency` are handed out at once (R7.4). `connection`
     is one of the caller's own: what is submitted belongs to its transaction (R1.3).
     """
 
@@ -34,6 +35,8 @@ class TaskOptions(TypedDict, total=False):
     expires_in: Duration
     tags: list[str] | tuple[str, ...]
     headers: Mapping[str, str]
+    concurrency_key: str
+    max_concurrency: int
     connection: Any
 
 
@@ -53,6 +56,8 @@ class Options(Struct, frozen=True):
     expires_in: Micros | None = None
     tags: tuple[str, ...] = ()
     headers: str | None = None
+    concurrency_key: str | None = None
+    max_concurrency: int | None = None
 
 
 DEFAULTS = Options()
@@ -73,7 +78,23 @@ def check_options(given: Mapping[str, Any], base: Options = DEFAULTS) -> Options
             checked[other] = 0 if other == "delay" else None
         elif other in given:
             checked[one] = None
+    check_gate(checked["concurrency_key"], checked["max_concurrency"])
     return Options(**checked)
+
+
+def check_gate(key: str | None, most: int | None) -> None:
+    """Refuse a room without a gate: it would bound nothing."""
+    if key is None and most is not None:
+        raise InvalidTask("max_concurrency", "needs a concurrency_key: who shares the room")
+
+
+def check_concurrency(value: object, field: str) -> int:
+    """Return how many tasks may share a key at once."""
+    if type(value) is not int or not 1 <= value <= config.CONCURRENCY_MOST:
+        raise InvalidTask(
+            field, f"must be a whole number from 1 to {config.CONCURRENCY_MOST:,}, not {value!r}"
+        )
+    return value
 
 
 def check_priority(value: object, field: str = "priority") -> int:
@@ -98,6 +119,15 @@ def _text(value: object, field: str, most: int) -> str:
 def check_key(value: object, field: str) -> str:
     """Return a key: text that is not too long."""
     return _text(value, field, config.KEY_CHARS)
+
+
+def check_reason(value: object, field: str = "reason") -> str | None:
+    """Return why something was done, None if that is not said."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and len(value) > config.REASON_CHARS:
+        raise InvalidTask(field, f"is longer than {config.REASON_CHARS} characters")
+    return _text(value, field, config.REASON_CHARS)
 
 
 def _retry(value: object, field: str) -> str:
@@ -153,6 +183,8 @@ _CHECKS: dict[str, Any] = {
     "expires_in": positive,
     "tags": _tags,
     "headers": _headers,
+    "concurrency_key": check_key,
+    "max_concurrency": check_concurrency,
     "connection": _misplaced,
 }
 

@@ -1,14 +1,15 @@
 """A registered kind as its users see it: to submit, to bind, to split a large input over."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Generic, ParamSpec, TypeVar, Unpack
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 import msgspec
 
 from rota.call import Call
 from rota.client import Client
 from rota.config import KEY_CHARS
+from rota.context import Context
 from rota.errors import ConfigurationError, InvalidTask
 from rota.model import Accepted
 from rota.options import DEFAULTS, Options, TaskOptions, check_options
@@ -54,6 +55,11 @@ class TaskKind(Generic[P, R]):
     def name(self) -> str:
         """The name under which the kind is registered."""
         return self.kind.name
+
+    @property
+    def options(self) -> Options:
+        """How its tasks differ from the kind's defaults: what `using(…)` was given."""
+        return self._options
 
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         """Run the handler here and now, without Rota; for tests and for plain reuse."""
@@ -147,3 +153,16 @@ class TaskKind(Generic[P, R]):
         if len(key) > KEY_CHARS:
             raise InvalidTask("key", f"is too long to be numbered ({KEY_CHARS} characters at most)")
         return msgspec.structs.replace(self._options, key=key)
+
+
+class Decorator(Protocol):
+    """The type of `@app.task(…)`: it keeps the handler's own signature for the type checker."""
+
+    @overload
+    def __call__(
+        self, handler: Callable[Concatenate[Context, P], Awaitable[R]], /
+    ) -> TaskKind[P, Awaitable[R]]: ...
+    @overload
+    def __call__(self, handler: Callable[Concatenate[Context, P], R], /) -> TaskKind[P, R]: ...
+    @overload
+    def __call__(self, handler: Callable[P, R], /) -> TaskKind[P, R]: ...

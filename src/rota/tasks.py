@@ -16,7 +16,7 @@ from rota.faces import awaited, blocking
 from rota.filters import Filter, check_filter
 from rota.insights import COUNT_CAP, PAGE, Insights
 from rota.model import CancelOutcome, Micros, RetryOutcome, State, Task, TaskFilter
-from rota.policy.explain import Explanation
+from rota.policy.reasons import Explanation
 from rota.reports import CancelReport, RetryReport
 from rota.sync import Portal
 from rota.times import Duration, duration, moment
@@ -54,8 +54,8 @@ class Tasks:
     ) -> Sequence[Task]:
         """Return matching tasks, newest first; the next page begins `after` the last one's id.
 
-        Filters: state (one or several), queue, kind, tenant, tag, key, id_prefix, group,
-        error_type, created_from, created_to.
+        Filters: state (one or several), queue, kind, tenant, tag, key, concurrency_key, schedule,
+        id_prefix, group, error_type, created_from, created_to.
         """
         return await self._insights.find(check_filter(where), after=after, limit=limit)
 

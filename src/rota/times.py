@@ -1,11 +1,11 @@
-"""Reads durations and instants as people and programs write them, and refuses what is unclear."""
+"""Reads durations, instants and rates as people write them, and refuses what is unclear."""
 
 import math
 import re
 from datetime import UTC, datetime, timedelta
 
 from rota.clock import Micros, instant, micros
-from rota.config import DAY, HOUR, LONGEST_DELAY, MINUTE, SECOND
+from rota.config import DAY, HOUR, LONGEST_DELAY, MINUTE, RATE_LEAST, RATE_MOST, SECOND
 from rota.errors import InvalidTask
 
 Duration = float | timedelta | str
@@ -14,12 +14,17 @@ Duration = float | timedelta | str
 Instant = datetime | str
 """An aware `datetime`, or RFC 3339 text with `Z` or an offset."""
 
+Rate = float | str
+"""How many a second, or text such as `500/s`, `30/m`, `1000/h`."""
+
 _UNITS = {"ms": 1000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _SHORT = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 _ISO = re.compile(
     r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.ASCII
 )
+_RATE = re.compile(r"(\d+(?:\.\d+)?)(?:/([smhd]))?", re.ASCII)
+_PER = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.(\d+))?)?(?:[Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
@@ -122,3 +127,41 @@ def show_duration(length: Micros) -> str:
         if count:
             parts.append(f"{count}{name}")
     return "".join(parts[:2])
+
+
+def rate(value: object, field: str) -> float:
+    """Return a rate in tasks a second; `InvalidTask` names `field` if it cannot be one.
+
+    >>> rate("30/m", "rate"), rate(500, "rate")
+    (0.5, 500.0)
+    """
+    found: float | None = None
+    match value:
+        case bool():
+            pass
+        case int() | float() if math.isfinite(value):
+            found = float(value)
+        case str() if parts := _RATE.fullmatch(value.strip()):
+            found = float(parts[1]) / _PER[parts[2] or "s"]
+    if found is None:
+        raise InvalidTask(
+            field, f"{value!r} is no rate; give a number a second, or text such as '500/s', '30/m'"
+        )
+    if not RATE_LEAST <= found <= RATE_MOST:
+        raise InvalidTask(field, f"must lie between 1/d and {RATE_MOST}/s, got {value!r}")
+    return found
+
+
+def show_rate(per_second: float) -> str:
+    """Return a rate the way it is typed: in whole numbers if there is a unit that allows it.
+
+    >>> show_rate(500.0), show_rate(0.5), show_rate(2.5)
+    ('500/s', '30/m', '2.5/s')
+    """
+    if per_second < 1:
+        for unit, seconds in _PER.items():
+            count = per_second * seconds
+            if round(count) and abs(count - round(count)) < 1e-6 * count:
+                return f"{round(count)}/{unit}"
+    unit = "s" if per_second >= 0.1 else "d"
+    return f"{per_second * _PER[unit]:.6f}".rstrip("0").rstrip(".") + f"/{unit}"

@@ -1,4 +1,4 @@
-"""Tasks as the JSON that every outward face shows: the command line, HTTP and the dashboard alike.
+"""Tasks and schedules as the JSON that every outward face shows: command line, HTTP, dashboard.
 
 Instants are text in UTC, durations are seconds, and every field is there: null if it does not
 apply. Only the summary leaves the large ones out.
@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from rota.clock import Micros, born
+from rota.clock import Micros, born, instant
 from rota.config import SECOND
 from rota.model import AttemptError, DeadLetterGroup, Task
+from rota.policy.calendar import Occurrence
+from rota.schedule import Overlap, Schedule, Slot, Work
 from rota.times import show_instant
 
 HEAVY = ("payload", "headers", "result", "errors", "checkpoint")
@@ -40,6 +42,11 @@ def full(task: Task) -> dict[str, Any]:
         "key": task.key,
         "tags": list(task.tags),
         "headers": task.headers,
+        "concurrency_key": task.concurrency_key,
+        "max_concurrency": task.max_concurrency,
+        "at_gate": task.at_gate,
+        "schedule": task.schedule,
+        "slot": _instant(task.slot),
         "created_at": show_instant(task.created_at),
         "run_at": show_instant(task.run_at),
         "expires_at": _instant(task.expires_at),
@@ -77,11 +84,7 @@ def timeline(task: Task) -> list[Moment]:
 
     The starts of earlier attempts are not kept, their errors are.
     """
-    moments = [
-        Moment(
-            task.created_at, "submitted", f"replay of {task.replay_of}" if task.replay_of else ""
-        )
-    ]
+    moments = [Moment(task.created_at, "submitted", _origin(task))]
     if task.run_at > task.created_at:
         moments.append(Moment(task.run_at, "due"))
     if task.started_at is not None:
@@ -100,6 +103,15 @@ def timeline(task: Task) -> list[Moment]:
         moments.append(Moment(task.discarded_at, "discarded", task.discard_reason or ""))
     # Stable: what happened in the same microsecond stays in the order of a task's life.
     return sorted(moments, key=lambda moment: moment.at)
+
+
+def _origin(task: Task) -> str:
+    if task.replay_of is not None:
+        return f"replay of {task.replay_of}"
+    if task.schedule is None:
+        return ""
+    of = "at once" if task.slot is None else f"for its slot {show_instant(task.slot)}"
+    return f"by schedule {task.schedule}, {of}"
 
 
 def moment(happened: Moment) -> dict[str, Any]:
@@ -131,6 +143,97 @@ def attempt_error(error: AttemptError) -> dict[str, Any]:
         "traceback": error.traceback,
         "session": error.session or None,
     }
+
+
+def schedule(recurring: Schedule) -> dict[str, Any]:
+    """Return everything that is known of a schedule."""
+    rule, policy, work = recurring.rule, recurring.policy, recurring.work
+    return {
+        "id": recurring.id,
+        "name": recurring.name,
+        "source": recurring.source,
+        "expression": rule.expression,
+        "every": seconds(rule.every),
+        "anchor": None if rule.every is None else show_instant(rule.anchor),
+        "tz": rule.tz,
+        "seconds": rule.seconds,
+        "both_days": rule.both_days,
+        "gap": rule.gap.value,
+        "fold": rule.fold.value,
+        "starts_at": _instant(rule.starts_at),
+        "ends_at": _instant(rule.ends_at),
+        "missed": policy.missed.value,
+        "grace": seconds(policy.grace),
+        "max_catchup": policy.max_catchup,
+        "max_age": seconds(policy.max_age),
+        "overlap": policy.overlap.value,
+        "max_pending": policy.max_pending if policy.overlap is Overlap.QUEUE else None,
+        "jitter": seconds(policy.jitter),
+        "max_runs": policy.max_runs,
+        **_work(work),
+        "version": recurring.version,
+        "created_at": show_instant(recurring.created_at),
+        "updated_at": show_instant(recurring.updated_at),
+        "next_slot": _instant(recurring.next_slot),
+        "next_at": _instant(recurring.next_at),
+        "paused": recurring.paused_at is not None,
+        "paused_at": _instant(recurring.paused_at),
+        "pause_reason": recurring.pause_reason,
+        "last_slot": _instant(recurring.last_slot),
+        "last_fired_at": _instant(recurring.last_fired_at),
+        "fired": recurring.fired,
+        "skipped": recurring.skipped,
+        "tz_data": recurring.tz_data,
+        "problem": recurring.problem,
+    }
+
+
+def _work(work: Work) -> dict[str, Any]:
+    return {
+        "kind": work.kind,
+        "payload": msgspec.json.decode(work.payload),
+        "queue": work.queue,
+        "tenant": work.tenant,
+        "priority": work.priority,
+        "timeout": seconds(work.timeout),
+        "retry": None if work.retry is None else msgspec.json.decode(work.retry),
+        "expires_in": seconds(work.expires_in),
+        "tags": list(work.tags),
+        "headers": {} if work.headers is None else msgspec.json.decode(work.headers),
+        "concurrency_key": work.concurrency_key,
+        "max_concurrency": None if work.concurrency_key is None else work.max_concurrency,
+    }
+
+
+def slot(decided: Slot) -> dict[str, Any]:
+    """Return what became of a slot, or of `count` of them up to `last`; null if too many."""
+    return {
+        "slot": show_instant(decided.slot),
+        "last": _instant(decided.last),
+        "count": decided.count,
+        "state": decided.state.value,
+        "at": show_instant(decided.at),
+        "task": decided.task_id,
+        "backfilled": decided.backfilled,
+    }
+
+
+def occurrence(coming: Occurrence) -> dict[str, Any]:
+    """Return a slot that will run, and what is surprising about it.
+
+    >>> from datetime import UTC, datetime
+    >>> occurrence(Occurrence(0, datetime(1970, 1, 1, tzinfo=UTC), ("fold: first",)))
+    {'utc': '1970-01-01T00:00:00Z', 'local': '1970-01-01T00:00:00+00:00', 'notes': ['fold: first']}
+    """
+    return {
+        "utc": f"{instant(coming.at):%Y-%m-%dT%H:%M:%S}{_fraction(coming.at)}Z",
+        "local": coming.local.isoformat(),
+        "notes": list(coming.notes),
+    }
+
+
+def _fraction(at: Micros) -> str:
+    return f".{at % SECOND:06d}" if at % SECOND else ""
 
 
 def seconds(length: Micros | None) -> float | None:

@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from rota.dead_letters import DeadLetters
+from rota.kind_pauses import Kinds
+from rota.limits import Limits
+from rota.queues import Queues
+from rota.schedules import Schedules
 from rota.sync import Portal
 from rota.tasks import Tasks
+from rota.tenants import Tenants
 
 
-@pytest.mark.parametrize("owner", [Tasks, DeadLetters])
+@pytest.mark.parametrize("owner", [Tasks, DeadLetters, Schedules, Queues, Tenants, Kinds, Limits])
 def test_every_verb_has_both_faces_with_its_own_name_and_words(owner: type) -> None:
     """Design §3: one implementation, two faces."""
     faces = {name: face for name, face in vars(owner).items() if not name.startswith("_")}

@@ -45,7 +45,7 @@ async def test_workers_of_the_app_drop_what_is_older(app: Rota, make: Make) -> N
     session = make.session(started_at=now, lease_until=now + LEASE)
     await backend.open_session(session)
 
-    held = await backend.claim(session.id, ("default",), 1, ())
+    held = (await backend.claim(session.id, ("default",), 1, ())).tasks
     await backend.finish(session.id, [Report(task, Completed(), Backoff()) for task in held])
     dropped = 0
     for _ in range(100):  # a store may go through a day of history piece by piece
