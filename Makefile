@@ -11,10 +11,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format lock schema bench
+.PHONY: help setup demo test check format lock schema bench caps crontabs simulate-day
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make .venv with everything that is needed (done by the others by themselves)
 
@@ -62,3 +62,12 @@ schema: setup ## write the committed schema dumps anew
 
 bench: setup ## run benchmarks; ARGS="drain --store postgres"
 	@$(BIN)/python -m bench $(ARGS)
+
+caps: setup ## race 8 workers under caps and rates for minutes; ARGS="--store postgres"
+	@$(BIN)/python -m bench caps $(ARGS)
+
+crontabs: setup ## import the crontabs of Debian packages and report (needs apt-get and the network)
+	@$(BIN)/python -m tests.support.crontabs
+
+simulate-day: setup ## a simulated day of a million slots; ARGS="--store postgres --firings 50000"
+	@$(BIN)/python -m tests.simulation $(ARGS)

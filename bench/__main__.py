@@ -7,7 +7,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bench import drain, idle, latency, lateness, memory, purge, submit, tenants
+from bench import (
+    caps,
+    drain,
+    fairness,
+    idle,
+    latency,
+    lateness,
+    memory,
+    purge,
+    schedules,
+    submit,
+    tenants,
+)
 from bench.document import document
 from bench.options import DIALECTS, ROUNDS, Options
 from bench.report import Result, as_json, as_text
@@ -23,6 +35,9 @@ SCENARIOS: dict[str, Callable[[Options, Ground], Result]] = {
     "memory": memory.run,
     "tenants": tenants.run,
     "purge": purge.run,
+    "fairness": fairness.run,
+    "caps": caps.run,
+    "schedules": schedules.run,
 }
 
 

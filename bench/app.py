@@ -1,5 +1,6 @@
 """The app that the benchmarks run: handlers that do nothing, or tell when they began."""
 
+import asyncio
 import os
 import time
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ from rota import Rota
 from rota.task import TaskKind
 
 MARKS_VARIABLE = "ROTA_BENCH_MARKS"
-"""The file descriptor to which `mark` writes."""
+"""The file descriptor to which `mark` and `hold` write."""
 
 
 class Bench(NamedTuple):
@@ -17,6 +18,7 @@ class Bench(NamedTuple):
     app: Rota
     noop: TaskKind[..., Any]
     mark: TaskKind[..., Any]
+    hold: TaskKind[..., Any]
 
 
 def bench_app(url: str) -> Bench:
@@ -33,7 +35,15 @@ def bench_app(url: str) -> Bench:
         """Tell when it began, by a single write."""
         os.write(marks, b"%d %d\n" % (number, time.time_ns() // 1000))
 
-    return Bench(app, noop, mark)
+    @app.task
+    async def hold(number: int, seconds: float) -> None:
+        """Take some time; tell when that began and when it ended."""
+        os.write(marks, b"+%d %d\n" % (number, time.time_ns() // 1000))
+        if seconds:
+            await asyncio.sleep(seconds)
+        os.write(marks, b"-%d %d\n" % (number, time.time_ns() // 1000))
+
+    return Bench(app, noop, mark, hold)
 
 
 def phone(number: int) -> str:

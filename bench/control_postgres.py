@@ -67,7 +67,8 @@ async def _drain(url: str, batch: int) -> float:
     claimer, finisher = [await asyncpg.connect(url, server_settings=HOT) for _ in range(2)]
     session = Ids().new(wall())
     await execute(claimer, "open_session", **_session(session))
-    lane = {"queues": ["default"], "classes": [2], "tenants": [""], "counts": [batch], "avoid": []}
+    lane = {"queues": ["default"], "classes": [2], "tenants": [""], "counts": [batch]}
+    lane |= {"avoid": [], "version": 0}
     claimed: asyncio.Queue[list[Any]] = asyncio.Queue(maxsize=1)
 
     async def claim() -> None:

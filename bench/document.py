@@ -39,7 +39,17 @@ sides of it; a rate on its own says as much about the machine and its disk as ab
 - **memory**: the greatest resident size of the client and of the worker, as the kernel has it.
 - **purge**: claims at an even pace on a store with a million old tasks, first in peace, then while
   the pruner of a worker drops them; the ratio is that of the p99.
+- **schedules**: ten thousand schedules of varied rules and zones come at one instant; from that
+  instant until the worker's store has each task. The rate counts to the last one, and the control
+  stores as many rows that were made beforehand.
 - **tenants**: the same drain with 3,000 lanes beside one with a single lane.
+- **fairness**: how many tasks of a great tenant begin before the last 50 of another (with 1 slot,
+  50 slots, two workers), Jain's index of 3,000 small tenants beside a great one, what each class
+  gets of a saturated queue; racing workers under a cap and a rate; and drains by turns: plain, of
+  3,000 tenants, under limits that do not bind, and with limits elsewhere.
+- **caps**: 8 workers of 100 slots for a minute under a cap of 200, under a cap of 1, and under 500
+  starts a second: the most that handlers and the store saw, and the windows of 0.1, 1 and 5 seconds
+  that held more starts than the burst and the rate allow.
 
 ## How to run it
 
@@ -65,7 +75,7 @@ def document(results: Sequence[Result]) -> str:
     return "\n".join(parts) + "\n"
 
 
-RATES = ("submit", "submit single", "drain", "tenants")
+RATES = ("submit", "submit single", "drain", "schedules", "tenants", "fairness", "caps")
 WAITS = ("latency", "lateness")
 _NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 

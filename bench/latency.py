@@ -82,7 +82,7 @@ def send(url: str, tasks: int) -> dict[int, int]:
 
 
 async def _send(url: str, tasks: int) -> dict[int, int]:
-    app, _, mark = bench_app(url)
+    app, _, mark, _ = bench_app(url)
     for number in range(WARM_UP):
         await mark.asubmit(-1 - number)
         await asyncio.sleep(EVERY)

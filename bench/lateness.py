@@ -61,7 +61,7 @@ def _waits(ground: Ground, tasks: int, span: float) -> list[float]:
 def plan(url: str, tasks: int, span: float) -> dict[int, int]:
     """Submit tasks that fall due at random instants; return the instants in microseconds."""
     chance = random.Random(tasks)
-    app, _, mark = bench_app(url)
+    app, _, mark, _ = bench_app(url)
     first = int((time.time() + AHEAD) * 1e6)
     due = {number: first + int(chance.uniform(0, span) * 1e6) for number in range(tasks)}
     with app:

@@ -35,16 +35,26 @@ class WorkerProcess:
     statements that it runs on SQLite, which costs it some time.
     """
 
-    def __init__(self, url: str, *, marks: Path | None = None, traced: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        marks: Path | None = None,
+        traced: bool = False,
+        concurrency: int | None = None,
+    ) -> None:
         self._url = url
         self._marks = marks
         self._traced = traced
+        self._concurrency = concurrency
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "bench.worker", self._url]
         if self._traced:
             command.append("--traced")
+        if self._concurrency is not None:
+            command += ["--concurrency", str(self._concurrency)]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         if self._marks is None:
             self._process = _popen(command, environment)

@@ -222,7 +222,7 @@ async def _claims(url: str, over: Callable[[], bool], warm: Callable[[], None]) 
 
 async def _claim(backend: Backend, session_id: str) -> float:
     began = time.perf_counter()
-    claimed = await backend.claim(session_id, ["default"], CLAIM, ())
+    claimed = (await backend.claim(session_id, ["default"], CLAIM, ())).tasks
     took = time.perf_counter() - began
     if len(claimed) != CLAIM:
         raise RuntimeError(f"a claim got {len(claimed)} of {CLAIM} tasks")

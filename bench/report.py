@@ -21,8 +21,20 @@ LABELS = {
     "control_worker_mb": ("with few tasks", "MB"),
     "client_mb": ("client's memory", "MB"),
     "control_client_mb": ("with few tasks", "MB"),
+    "second_p50_ms": ("a tenth of them in one second, p50", "ms"),
+    "second_p99_ms": ("a tenth of them in one second, p99", "ms"),
     "calm_p50_ms": ("without a purge, p50", "ms"),
     "calm_p99_ms": ("without a purge, p99", "ms"),
+    "big_before_last_small": ("great ones before small", "tasks at worst"),
+    "jain": ("Jain's index of tenants", ""),
+    "cap": ("cap", "running tasks"),
+    "cap_max_seen": ("most under the cap", "running tasks"),
+    "cap_of_one_max_seen": ("most under a cap of 1", "running tasks"),
+    "cap_used": ("used of the cap", ""),
+    "rate_windows_over": ("windows over the rate", ""),
+    "rate_used": ("used of the rate", ""),
+    "wide_limits_ratio": ("under wide limits", "of the plain drain"),
+    "limits_elsewhere_ratio": ("with limits elsewhere", "of the plain drain"),
 }
 """How the figures in `more` are called on a page, and their units."""
 
@@ -32,7 +44,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     `tasks` and `seconds` are what was measured of Rota, over all rounds. `what` says what the
     rate counts and `control` what it is held against. `more` has the figures that only this
-    scenario has.
+    scenario has, and `shares` what each class got, in percent.
     """
 
     scenario: str
@@ -47,13 +59,16 @@ class Result(Struct, frozen=True, kw_only=True):
     waits: Waits | None = None
     pairs: tuple[Pair, ...] = ()
     more: dict[str, float] = {}
+    shares: dict[str, float] = {}
     facts: dict[str, str] = {}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result flat, as `--json` prints it; waits only where there are any."""
+        """Return the result flat, as `--json` prints it; only what was measured."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         waits: dict[str, Any] = found.pop("waits") or {}
         more: dict[str, Any] = found.pop("more")
+        if not self.shares:
+            del found["shares"]
         return found | waits | more
 
 
@@ -87,11 +102,21 @@ def rows(result: Result) -> list[tuple[str, str]]:
             ("p50 / p99 / max", f"{waits.p50_ms:.1f} / {waits.p99_ms:.1f} / {waits.max_ms:.1f} ms")
         )
         found.append(("early", str(waits.early)))
-    return found + [
-        (label, f"{result.more[name]:,.1f} {unit}".rstrip())
-        for name, (label, unit) in LABELS.items()
-        if name in result.more
-    ]
+    return (
+        found
+        + [
+            (label, f"{_shown(name, result.more[name])} {unit}".rstrip())
+            for name, (label, unit) in LABELS.items()
+            if name in result.more
+        ]
+        + [(f"part of {name}", f"{part:.1f} %") for name, part in result.shares.items()]
+    )
+
+
+def _shown(name: str, value: float) -> str:
+    # A share of 1 is told apart from one of 0.95; everything else is great enough.
+    small = name == "jain" or name.endswith(("_used", "_ratio"))
+    return f"{value:,.3f}" if small else f"{value:,.1f}"
 
 
 def _warning(result: Result) -> str:

@@ -66,7 +66,7 @@ def submit_single(url: str, tasks: int, callers: int) -> tuple[Rate, list[float]
 
 
 async def _submit_single(url: str, tasks: int, callers: int) -> tuple[Rate, list[float]]:
-    app, noop, _ = bench_app(url)
+    app, noop, *_ = bench_app(url)
     numbers = iter(range(tasks))
     waits: list[float] = []
 

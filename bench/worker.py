@@ -74,9 +74,10 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-async def _work(url: str, statements: Statements) -> None:
+async def _work(url: str, concurrency: int, statements: Statements) -> None:
     app = bench_app(url).app
-    worker = Worker(app.registry, app.connect(), WorkerSettings(), rng=new_rng())
+    settings = WorkerSettings(concurrency=concurrency)
+    worker = Worker(app.registry, app.connect(), settings, rng=new_rng())
     stop: Callable[[], None] = worker.drain
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     answering = asyncio.create_task(_answer_all(worker, statements))
@@ -89,13 +90,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.worker")
     parser.add_argument("url")
     parser.add_argument("--traced", action="store_true")
+    parser.add_argument("--concurrency", type=int, default=WorkerSettings().concurrency)
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     statements = Statements()
     if options.traced:
         apsw.connection_hooks.append(statements.hook)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_work(options.url, statements))
+        runner.run(_work(options.url, options.concurrency, statements))
 
 
 if __name__ == "__main__":

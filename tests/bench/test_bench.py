@@ -8,14 +8,18 @@ import pytest
 
 from bench.__main__ import SCENARIOS, main
 from bench.document import document
+from bench.events import begun, events, most_at_once
 from bench.figures import Pair, Rate, Waits, median_ratio, percentile
 from bench.marks import Marks
 from bench.options import Options
 from bench.report import Result, as_json, as_text
 from bench.rounds import take_turns
+from bench.turns import index_of
+from bench.windows import windows_over
 from rota.clock import new_rng
 
 KEYS = {"scenario", "store", "tasks", "seconds", "rate", "control_rate", "ratio"}
+FAIRNESS = {"big_before_last_small", "jain", "shares", "cap_max_seen", "rate_windows_over"}
 WAITS = {"p50_ms", "p99_ms", "max_ms", "early"}
 
 
@@ -121,6 +125,42 @@ def test_a_task_that_began_twice_is_an_error(tmp_path: Path) -> None:
         marks.waits({0: 1})
 
 
+# -- fairness -------------------------------------------------------------------------------------
+
+
+def test_handlers_that_count_themselves_are_never_too_many(tmp_path: Path) -> None:
+    file = tmp_path / "marks"
+    file.write_text("+1 10\n+2 11\n-1 12\n+3 13\n-3 14\n-2 15\n+4 1")
+
+    seen = events(file)
+
+    assert most_at_once(seen) == 2
+    assert begun(seen) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("starts", "over"),
+    [
+        ([0, 0], 0),
+        ([0, 0, 0], 0),
+        ([0, 0, 0, 0], 1),
+        ([0, 0, 50_000, 100_000], 1),
+        ([0, 0, 50_000, 100_001], 0),
+        ([0, 0, 100_000, 200_000, 300_000], 0),
+        ([300_000, 200_000, 100_000, 0, 0], 0),
+        ([n * 10_000 for n in range(12)], 9),
+    ],
+)
+def test_a_window_may_hold_the_burst_and_what_the_rate_adds(starts: list[int], over: int) -> None:
+    assert windows_over(starts, 10.0, 2, [0.1] if len(starts) == 12 else [0.1, 1.0]) == over
+
+
+def test_the_index_of_even_service_is_one() -> None:
+    assert index_of([7, 7, 7]) == 1.0
+    assert index_of([9, 0, 0]) == pytest.approx(1 / 3)
+    assert index_of([0, 0]) == 0.0
+
+
 # -- reports --------------------------------------------------------------------------------------
 
 RESULT = Result(
@@ -170,8 +210,10 @@ def test_every_scenario_does_its_work_and_prints_what_it_promises(
     scenario: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     size = ["--tasks", "1200", "--seconds", "1", "--rounds", "1"]
-    if scenario in ("latency", "lateness"):
+    if scenario in ("latency", "lateness", "schedules"):
         size[1] = "20"
+    if scenario == "fairness":
+        size[1] = "200"
 
     assert main([*scenario.split(), *size, "--json"]) == 0
 
@@ -179,12 +221,18 @@ def test_every_scenario_does_its_work_and_prints_what_it_promises(
     assert found.keys() >= KEYS
     assert found["store"] == "sqlite"
     assert found["rate"] > 0
-    if scenario in ("latency", "lateness"):
+    if scenario in ("latency", "lateness", "schedules"):
         assert found.keys() >= WAITS
         assert found["tasks"] == 20
         assert found["early"] == 0
     if scenario == "idle":
         assert found.keys() >= {"statements_per_s", "cpu_percent"}
+    if scenario == "fairness":
+        assert found.keys() >= FAIRNESS
+        assert found["cap_max_seen"] == 20
+        assert found["rate_windows_over"] == 0
+    if scenario == "caps":
+        assert (found["cap_of_one_max_seen"], found["rate_windows_over"]) == (1, 0)
     if scenario == "memory":
         assert 0 < found["worker_mb"] < 150
 

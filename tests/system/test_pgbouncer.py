@@ -22,16 +22,16 @@ LOOK = Look(LANE.queue, LANE.cls)
 
 
 @pytest.fixture
-def bouncer(postgres_server: EmbeddedPostgres, postgres_url: str) -> Iterator[PgBouncer]:
+def bouncer(postgres_server: EmbeddedPostgres, bare_postgres_url: str) -> Iterator[PgBouncer]:
     """A pooler that ends before the database is dropped."""
     with PgBouncer(postgres_server.port) as bouncer:
         yield bouncer
 
 
 @pytest.fixture
-def bare(bouncer: PgBouncer, postgres_url: str) -> str:
+def bare(bouncer: PgBouncer, bare_postgres_url: str) -> str:
     """The way to the database through the pooler, whose address does not say so."""
-    return bouncer.url(postgres_url.rpartition("/")[2])
+    return bouncer.url(bare_postgres_url.rpartition("/")[2])
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def pooled(bare: str) -> str:
 
 
 @pytest.fixture
-def site(postgres_url: str, tmp_path: Path, pooled: str) -> Iterator[Site]:
+def site(bare_postgres_url: str, tmp_path: Path, pooled: str) -> Iterator[Site]:
     """A site on the database that looks at it directly; what it tests goes through the pooler."""
-    site = Site(Place("postgres", postgres_url), tmp_path)
+    site = Site(Place("postgres", bare_postgres_url), tmp_path)
     yield site
     site.close()
 
@@ -86,7 +86,7 @@ async def _use(store: PostgresStore, make: Make) -> None:
     done = 0
     while done < 82:
         await store.lanes([LOOK], 10)
-        tasks = await store.take(session.id, [Share(LANE, 82 - done)], [], NOW)
+        tasks = (await store.take(session.id, [Share(LANE, 82 - done)], [], NOW, 0)).tasks
         assert {t.id for t in await store.held(session.id, 100)} == {t.id for t in tasks}
         verdicts = await store.finish(session.id, [completed(t) for t in tasks], NOW)
         assert verdicts == [True] * len(tasks)

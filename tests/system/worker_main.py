@@ -12,6 +12,7 @@ from rota.node import heart
 from rota.node.process import leave, run_here
 from rota.node.settings import WorkerSettings
 from rota.node.supervisor import supervise
+from rota.reconcile import at_start
 from tests.system.handlers import make_app
 from tests.system.heavy import APP_PATH, RECORD_VARIABLE, URL_VARIABLE, with_heavy
 from tests.system.record import Record
@@ -23,11 +24,13 @@ def main() -> int:
     parser.add_argument("url")
     parser.add_argument("record", type=Path)
     parser.add_argument("--concurrency", type=int, default=10)
+    parser.add_argument("--queue", default="", help="words as for rota worker, with commas")
     parser.add_argument("--lease", type=float, default=30.0)
     parser.add_argument("--grace", type=float, default=30.0)
     parser.add_argument("--name", default="")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--pool", type=int, default=0)
+    parser.add_argument("--recurring", default="", help="an expression that the app declares")
     parser.add_argument("--soonest", type=float, default=heart.SOONEST)
     given = parser.parse_args()
     heart.SOONEST = given.soonest
@@ -41,7 +44,10 @@ def main() -> int:
         # The processes of the pool import the app by themselves.
         os.environ |= {URL_VARIABLE: given.url, RECORD_VARIABLE: str(given.record)}
         with_heavy(app, Record(given.record))
+    if given.recurring:
+        app.schedule(given.recurring)(app.task(name="recurring")(lambda: None))
     settings = WorkerSettings(
+        queues=tuple(filter(None, given.queue.split(","))),
         concurrency=given.concurrency,
         lease=round(given.lease * SECOND),
         grace=round(given.grace * SECOND),
@@ -49,7 +55,14 @@ def main() -> int:
         pool=given.pool,
         app_path=APP_PATH,
     )
-    return run_here(app.registry, app.connect, settings, rng=new_rng())
+    rng = new_rng()
+    return run_here(
+        app.registry,
+        app.connect,
+        settings,
+        rng=rng,
+        beside=lambda: at_start(app.connect, tuple(app.declarations), app.source, rng),
+    )
 
 
 if __name__ == "__main__":
