@@ -149,7 +149,7 @@ async def test_one_that_cannot_be_closed_keeps_no_other_open(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.WARNING)
-    monkeypatch.setattr(module, "CLOSING", 0.001)
+    monkeypatch.setattr(module, "CLOSING", 0.25)
     it = Running()
     closed: list[str] = []
 
