@@ -29,12 +29,12 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: setup ## run the demonstration; ARGS="--store postgres" for PostgreSQL
 	@$(BIN)/rota demo $(ARGS)
 
-# The quick tests wait for disks and servers more than they compute, so several run side by side;
-# those that watch real processes by the real clock run one after the other.
+# Most tests wait for disks and servers more than they compute, so several run side by side; those
+# that watch real processes by the real clock run one after the other.
 test: setup ## run every test; ARGS="-k name" for some
 ifeq ($(ARGS),)
-	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m "not alone" -n $(JOBS) --dist worksteal
+	@$(BIN)/python -m pytest -m alone
 else
 	@$(BIN)/python -m pytest $(ARGS)
 endif

@@ -205,6 +205,7 @@ def test_the_page_is_made_of_what_was_measured() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("scenario", [*SCENARIOS, "submit --single"])
 def test_every_scenario_does_its_work_and_prints_what_it_promises(
     scenario: str, capsys: pytest.CaptureFixture[str]
@@ -212,8 +213,6 @@ def test_every_scenario_does_its_work_and_prints_what_it_promises(
     size = ["--tasks", "1200", "--seconds", "1", "--rounds", "1"]
     if scenario in ("latency", "lateness", "schedules"):
         size[1] = "20"
-    if scenario == "fairness":
-        size[1] = "200"
 
     assert main([*scenario.split(), *size, "--json"]) == 0
 

@@ -15,7 +15,7 @@ from tests.conformance.steps import counts, open_worker
 from tests.support.factories import LANE, NOW, Make, completed, kept
 from tests.support.places import Place
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(180)]
 
 WEEK = kept(7 * DAY)
 OLD = NOW - 9 * DAY

@@ -16,6 +16,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.alone)
 
 
 @pytest.fixture(params=DIALECTS)

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 @contextmanager
 def full(site: Site, pid: int = 0, room: int = 0) -> Iterator[None]:
-    """Let the files of a process grow by `room` bytes and no more."""
-    size = max(path.stat().st_size for path in site.folder.glob("rota.db*"))
+    """Let the log of a process's writes grow by `room` bytes and no more, nor any longer file."""
+    size = (site.folder / "rota.db-wal").stat().st_size
     _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size + room, most))
     try:
