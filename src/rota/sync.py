@@ -57,6 +57,7 @@ class Portal:
         # What somebody began and did not wait for must not meet a loop that is closed.
         loop.run_until_complete(_end_all())
         loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
 
     @property

@@ -13,7 +13,7 @@ import pytest
 from rota.config import SECOND
 from rota.demo import DemoSettings, run_demo
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.paced]
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])

@@ -16,7 +16,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.alone)
+            if item.get_closest_marker("alone") is None:
+                item.add_marker(pytest.mark.paced)
 
 
 @pytest.fixture(params=DIALECTS)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.system.harness import Site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 LEASE = 1.0
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.system.harness import Site, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 LATE = 0.5
 """Seconds; far more than a quiet machine needs, and less than any poll would take by chance."""

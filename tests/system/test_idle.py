@@ -10,7 +10,7 @@ from rota.contrib.embedded import EmbeddedPostgres
 from tests.support.places import Place
 from tests.system.harness import Site, WorkerProcess, stays, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 WINDOW = 5.0
 TASKS = 20_000

@@ -1,4 +1,4 @@
-"""Memory over a long life: a worker after 350,000 tasks is as large as after 150,000."""
+"""Memory over a long life: a worker after 290,000 tasks is as large as after 150,000."""
 
 import psutil
 import pytest
@@ -10,14 +10,14 @@ from tests.system.mixed import FIVE
 BATCH = 10_000
 WARM_UP = 15
 """By then SQLite's own caches, 2 MB a connection, are full."""
-BATCHES = 20
+BATCHES = 14
 PER_100_000 = 1_000_000
 """Bytes by which it may grow."""
 LEFT = "select (select count(*) from ready) + (select count(*) from scheduled)"
 
 
-@pytest.mark.slow
-def test_memory_does_not_grow_over_200_000_mixed_tasks(sqlite_site: Site) -> None:
+@pytest.mark.alone
+def test_memory_does_not_grow_over_140_000_mixed_tasks(sqlite_site: Site) -> None:
     """Case B148: async, in threads, failing, retried, snoozing, with results."""
     worker = psutil.Process(sqlite_site.start_worker(concurrency=100).pid)
     sizes = []
