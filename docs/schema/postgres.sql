@@ -938,6 +938,15 @@ CREATE FUNCTION rota.json_bytes(given jsonb) RETURNS integer
     LANGUAGE sql IMMUTABLE
     RETURN octet_length(regexp_replace((given)::text, '("(?:[^"\\]|\\.)*")|([,:]) '::text, '\1\2'::text, 'g'::text));
 
+CREATE FUNCTION rota.keep_audit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception 'the audit record is not changed';
+end
+$$;
+
 CREATE FUNCTION rota.make_day(day text, since bigint, until bigint, moved_most integer) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -994,6 +1003,41 @@ CREATE FUNCTION rota.may_change_days() RETURNS boolean
 begin
     perform set_config('idle_in_transaction_session_timeout', '1s', true);
     return pg_try_advisory_xact_lock(1919906914);
+end
+$$;
+
+CREATE FUNCTION rota.move_alert(alert jsonb, old_version bigint, gone boolean, tasks jsonb, moment bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    new rota.alert := jsonb_populate_record(null::rota.alert, alert);
+begin
+    if old_version = 0 then
+        insert into rota.alert
+        select new.*
+        on conflict do nothing;
+    elsif gone then
+        delete from rota.alert as old
+        where old.id = new.id
+            and old.version = old_version;
+    else
+        update rota.alert as old
+        set value = new.value,
+            threshold = new.threshold,
+            fired_at = new.fired_at,
+            told_at = new.told_at,
+            cleared_at = new.cleared_at,
+            silenced_until = new.silenced_until,
+            version = old_version + 1
+        where old.id = new.id
+            and old.version = old_version;
+    end if;
+    if not found then
+        return false;
+    end if;
+    perform rota.enter(tasks, moment);
+    return true;
 end
 $$;
 
@@ -1509,6 +1553,84 @@ begin
 end
 $$;
 
+CREATE TABLE rota.access_key (
+    id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    secret_hash bytea NOT NULL,
+    roles text NOT NULL,
+    admin boolean NOT NULL,
+    tenant text COLLATE pg_catalog."C",
+    queues text,
+    payloads boolean NOT NULL,
+    created_at bigint NOT NULL,
+    created_by text NOT NULL,
+    expires_at bigint,
+    last_used_at bigint,
+    revoked_at bigint
+);
+
+CREATE TABLE rota.action (
+    id uuid NOT NULL,
+    tenant text COLLATE pg_catalog."C",
+    queues text[],
+    body jsonb NOT NULL,
+    state text NOT NULL,
+    after uuid,
+    done bigint NOT NULL,
+    changed bigint NOT NULL,
+    skipped jsonb NOT NULL,
+    error text,
+    next_at bigint NOT NULL,
+    ended_at bigint,
+    hold bigint DEFAULT 0 NOT NULL,
+    held_until bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT action_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'stopped'::text, 'failed'::text])))
+);
+
+CREATE TABLE rota.alert (
+    id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    figure text NOT NULL COLLATE pg_catalog."C",
+    queue text COLLATE pg_catalog."C",
+    value double precision NOT NULL,
+    threshold double precision NOT NULL,
+    since bigint NOT NULL,
+    fired_at bigint,
+    told_at bigint,
+    cleared_at bigint,
+    silenced_until bigint,
+    version bigint NOT NULL
+);
+
+CREATE TABLE rota.alert_rule (
+    name text NOT NULL COLLATE pg_catalog."C",
+    body jsonb NOT NULL,
+    version bigint NOT NULL
+);
+
+CREATE TABLE rota.alert_turn (
+    one boolean DEFAULT true NOT NULL,
+    taken_at bigint NOT NULL,
+    CONSTRAINT alert_turn_one_check CHECK (one)
+);
+
+CREATE TABLE rota.audit (
+    id text NOT NULL COLLATE pg_catalog."C",
+    at bigint NOT NULL,
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    key_name text NOT NULL,
+    via text NOT NULL,
+    tenant text COLLATE pg_catalog."C",
+    action text NOT NULL COLLATE pg_catalog."C",
+    target text,
+    request_id text NOT NULL,
+    address text NOT NULL,
+    outcome text NOT NULL,
+    count bigint NOT NULL,
+    change text,
+    reason text
+);
+
 CREATE TABLE rota.cancel_request (
     task_id uuid NOT NULL,
     requested_at bigint NOT NULL,
@@ -1555,6 +1677,12 @@ CREATE TABLE rota.dead_letter (
     schedule uuid,
     slot bigint
 );
+
+CREATE TABLE rota.duty (
+    name text NOT NULL COLLATE pg_catalog."C",
+    at bigint NOT NULL
+)
+WITH (fillfactor='50');
 
 CREATE TABLE rota.effect (
     key text NOT NULL COLLATE pg_catalog."C",
@@ -1657,6 +1785,14 @@ CREATE TABLE rota.lane_limit (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE rota.login (
+    id_hash bytea NOT NULL,
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    created_at bigint NOT NULL,
+    seen_at bigint NOT NULL,
+    ends_at bigint NOT NULL
+);
+
 CREATE TABLE rota.migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -1688,6 +1824,12 @@ CREATE TABLE rota.schedule (
 )
 WITH (fillfactor='70', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
+CREATE TABLE rota.server_secret (
+    name text NOT NULL COLLATE pg_catalog."C",
+    secret bytea NOT NULL,
+    made_at bigint NOT NULL
+);
+
 CREATE TABLE rota.session (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -1700,7 +1842,11 @@ CREATE TABLE rota.session (
     started_at bigint NOT NULL,
     lease_until bigint NOT NULL,
     closed_at bigint,
-    process text DEFAULT ''::text NOT NULL
+    process text DEFAULT ''::text NOT NULL,
+    owner text DEFAULT ''::text NOT NULL,
+    claimed bigint DEFAULT 0 NOT NULL,
+    claim_open boolean DEFAULT false NOT NULL,
+    drain_at bigint
 );
 
 CREATE TABLE rota.setting (
@@ -1735,6 +1881,26 @@ CREATE TABLE rota.slot (
     backfilled boolean NOT NULL
 )
 WITH (autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.05');
+
+CREATE TABLE rota.statistic (
+    span bigint NOT NULL,
+    at bigint NOT NULL,
+    queue text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    counts jsonb NOT NULL
+);
+
+CREATE TABLE rota.submission (
+    id uuid NOT NULL,
+    scope text NOT NULL COLLATE pg_catalog."C",
+    operation text NOT NULL COLLATE pg_catalog."C",
+    key text COLLATE pg_catalog."C",
+    fingerprint text NOT NULL COLLATE pg_catalog."C",
+    task_ids uuid[] NOT NULL,
+    created_at bigint NOT NULL,
+    key_until bigint,
+    keep_until bigint NOT NULL
+);
 
 CREATE TABLE rota.tally (
     minute bigint NOT NULL,
@@ -1919,10 +2085,48 @@ CREATE TABLE rota.task_key (
     expires_at bigint NOT NULL
 );
 
+CREATE TABLE rota.webhook (
+    id text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    shape text NOT NULL,
+    enabled boolean NOT NULL,
+    off_reason text,
+    created_at bigint NOT NULL,
+    last_success_at bigint,
+    last_failure_at bigint,
+    failure text,
+    failing_since bigint,
+    version bigint NOT NULL,
+    secret text NOT NULL,
+    old_secret text,
+    old_until bigint
+);
+
 ALTER TABLE ONLY rota.finished ATTACH PARTITION rota.finished_default DEFAULT;
+
+ALTER TABLE ONLY rota.access_key
+    ADD CONSTRAINT access_key_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY rota.action
+    ADD CONSTRAINT action_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY rota.alert
+    ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY rota.alert_rule
+    ADD CONSTRAINT alert_rule_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY rota.alert_turn
+    ADD CONSTRAINT alert_turn_pkey PRIMARY KEY (one);
+
+ALTER TABLE ONLY rota.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY rota.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY rota.duty
+    ADD CONSTRAINT duty_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY rota.effect
     ADD CONSTRAINT effect_pkey PRIMARY KEY (key);
@@ -1935,6 +2139,9 @@ ALTER TABLE ONLY rota.finished_default
 
 ALTER TABLE ONLY rota.lane_limit
     ADD CONSTRAINT lane_limit_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY rota.login
+    ADD CONSTRAINT login_pkey PRIMARY KEY (id_hash);
 
 ALTER TABLE ONLY rota.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
@@ -1951,6 +2158,9 @@ ALTER TABLE ONLY rota.schedule
 ALTER TABLE ONLY rota.scheduled
     ADD CONSTRAINT scheduled_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY rota.server_secret
+    ADD CONSTRAINT server_secret_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY rota.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
 
@@ -1963,11 +2173,34 @@ ALTER TABLE ONLY rota.settings_version
 ALTER TABLE ONLY rota.slot
     ADD CONSTRAINT slot_pkey PRIMARY KEY (schedule, slot);
 
+ALTER TABLE ONLY rota.statistic
+    ADD CONSTRAINT statistic_pkey PRIMARY KEY (span, at, queue, kind);
+
+ALTER TABLE ONLY rota.submission
+    ADD CONSTRAINT submission_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY rota.tally
     ADD CONSTRAINT tally_pkey PRIMARY KEY (minute, queue, kind, state, shard);
 
 ALTER TABLE ONLY rota.task_key
     ADD CONSTRAINT task_key_pkey PRIMARY KEY (kind, tenant, key);
+
+ALTER TABLE ONLY rota.webhook
+    ADD CONSTRAINT webhook_pkey PRIMARY KEY (id);
+
+CREATE INDEX action_ended ON rota.action USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX action_running ON rota.action USING btree (next_at) WHERE (state = 'running'::text);
+
+CREATE INDEX alert_age ON rota.alert USING btree (cleared_at) WHERE (cleared_at IS NOT NULL);
+
+CREATE UNIQUE INDEX alert_open ON rota.alert USING btree (rule, COALESCE(queue, ''::text)) WHERE (cleared_at IS NULL);
+
+CREATE INDEX audit_action ON rota.audit USING btree (action, id);
+
+CREATE INDEX audit_age ON rota.audit USING btree (at);
+
+CREATE INDEX audit_key ON rota.audit USING btree (key_id, id);
 
 CREATE INDEX dead_letter_age ON rota.dead_letter USING btree (failed_at) WHERE (discarded_at IS NULL);
 
@@ -1988,6 +2221,8 @@ CREATE INDEX finished_default_finished_at_idx ON rota.finished_default USING bri
 CREATE INDEX finished_default_id_idx ON rota.finished_default USING btree (id) WHERE (state = 'cancelled'::text);
 
 CREATE UNIQUE INDEX lane_limit_scope ON rota.lane_limit USING btree (COALESCE(queue, ''::text), ((tenant IS NULL)), COALESCE(tenant, ''::text));
+
+CREATE INDEX login_end ON rota.login USING btree (ends_at);
 
 CREATE INDEX ready_asked ON rota.ready USING btree (session) WHERE (cancel_requested_at IS NOT NULL);
 
@@ -2023,6 +2258,10 @@ CREATE INDEX skip_slot ON rota.skip USING btree (schedule, first);
 
 CREATE INDEX slot_age ON rota.slot USING btree (fired_at);
 
+CREATE INDEX submission_age ON rota.submission USING btree (keep_until);
+
+CREATE UNIQUE INDEX submission_key ON rota.submission USING btree (scope, operation, key) WHERE (key IS NOT NULL);
+
 CREATE INDEX tally_shards ON rota.tally USING btree (minute) WHERE (shard >= 0);
 
 CREATE INDEX task_key_expires ON rota.task_key USING btree (expires_at);
@@ -2032,3 +2271,5 @@ ALTER INDEX rota.finished_at ATTACH PARTITION rota.finished_default_finished_at_
 ALTER INDEX rota.finished_cancelled ATTACH PARTITION rota.finished_default_id_idx;
 
 ALTER INDEX rota.finished_pkey ATTACH PARTITION rota.finished_default_pkey;
+
+CREATE TRIGGER audit_stays BEFORE UPDATE ON rota.audit FOR EACH STATEMENT EXECUTE FUNCTION rota.keep_audit();

@@ -1,3 +1,99 @@
+CREATE TABLE access_key (
+    id text not null primary key,
+    name text not null,
+    secret_hash blob not null,
+    roles text not null,
+    admin integer not null,
+    tenant text,
+    queues text,
+    payloads integer not null,
+    created_at integer not null,
+    created_by text not null,
+    expires_at integer,
+    last_used_at integer,
+    revoked_at integer
+) strict, without rowid;
+
+CREATE TABLE action (
+    id text not null primary key,
+    tenant text,
+    queues text,
+    body text not null,
+    state text not null check (state in ('running', 'completed', 'stopped', 'failed')),
+    after text,
+    done integer not null,
+    changed integer not null,
+    skipped text not null,
+    error text,
+    next_at integer not null,
+    ended_at integer,
+    hold integer not null default 0,
+    held_until integer not null default 0
+) strict;
+
+CREATE INDEX action_ended on action (ended_at) where ended_at is not null;
+
+CREATE INDEX action_running on action (next_at) where state = 'running';
+
+CREATE TABLE alert (
+    id text not null primary key,
+    rule text not null,
+    figure text not null,
+    queue text,
+    value real not null,
+    threshold real not null,
+    since integer not null,
+    fired_at integer,
+    told_at integer,
+    cleared_at integer,
+    silenced_until integer,
+    version integer not null
+) strict;
+
+CREATE INDEX alert_age on alert (cleared_at) where cleared_at is not null;
+
+CREATE UNIQUE INDEX alert_open on alert (rule, coalesce(queue, '')) where cleared_at is null;
+
+CREATE TABLE alert_rule (
+    name text not null primary key,
+    body text not null,
+    version integer not null
+) strict, without rowid;
+
+CREATE TABLE alert_turn (
+    one integer not null primary key default 1 check (one = 1),
+    taken_at integer not null
+) strict;
+
+CREATE TABLE audit (
+    id text not null primary key,
+    at integer not null,
+    key_id text not null,
+    key_name text not null,
+    via text not null,
+    tenant text,
+    action text not null,
+    target text,
+    request_id text not null,
+    address text not null,
+    outcome text not null,
+    count integer not null,
+    change text,
+    reason text
+) strict, without rowid;
+
+CREATE TRIGGER audit_stays
+before update on audit
+begin
+    select raise(abort, 'the audit record is not changed');
+end;
+
+CREATE INDEX audit_action on audit (action, id);
+
+CREATE INDEX audit_age on audit (at);
+
+CREATE INDEX audit_key on audit (key_id, id);
+
 CREATE TABLE dead_letter (
     id text not null primary key,
     kind text not null,
@@ -35,6 +131,11 @@ CREATE INDEX dead_letter_open on dead_letter (
     error_group, kind, failed_at, id, replayed_as, discarded_at
 )
 where replayed_as is null and discarded_at is null;
+
+CREATE TABLE duty (
+    name text not null primary key,
+    at integer not null
+) strict, without rowid;
 
 CREATE TABLE effect (
     key text not null primary key,
@@ -92,6 +193,16 @@ CREATE TABLE lane_limit (
 CREATE UNIQUE INDEX lane_limit_scope on lane_limit (
     coalesce(queue, ''), (tenant is null), coalesce(tenant, '')
 );
+
+CREATE TABLE login (
+    id_hash blob not null primary key,
+    key_id text not null,
+    created_at integer not null,
+    seen_at integer not null,
+    ends_at integer not null
+) strict, without rowid;
+
+CREATE INDEX login_end on login (ends_at);
 
 CREATE TABLE migration (
     number integer not null primary key,
@@ -209,6 +320,12 @@ CREATE INDEX scheduled_gate on scheduled (concurrency_key, rank, id) where at_ga
 
 CREATE INDEX scheduled_schedule on scheduled (schedule) where schedule is not null;
 
+CREATE TABLE server_secret (
+    name text not null primary key,
+    secret blob not null,
+    made_at integer not null
+) strict, without rowid;
+
 CREATE TABLE session (
     id text not null primary key,
     name text not null,
@@ -221,7 +338,7 @@ CREATE TABLE session (
     started_at integer not null,
     lease_until integer not null,
     closed_at integer
-, process text not null default '') strict;
+, process text not null default '', owner text not null default '', claimed integer not null default 0, claim_open integer not null default 0, drain_at integer) strict;
 
 CREATE TABLE setting (
     noun text not null check (noun in ('queue', 'tenant', 'kind')),
@@ -259,6 +376,31 @@ CREATE TABLE slot (
 ) strict;
 
 CREATE INDEX slot_age on slot (fired_at);
+
+CREATE TABLE statistic (
+    span integer not null,
+    at integer not null,
+    queue text not null,
+    kind text not null,
+    counts text not null,
+    primary key (span, at, queue, kind)
+) strict, without rowid;
+
+CREATE TABLE submission (
+    id text not null primary key,
+    scope text not null,
+    operation text not null,
+    key text,
+    fingerprint text not null,
+    task_ids text not null,
+    created_at integer not null,
+    key_until integer,
+    keep_until integer not null
+) strict;
+
+CREATE INDEX submission_age on submission (keep_until);
+
+CREATE UNIQUE INDEX submission_key on submission (scope, operation, key) where key is not null;
 
 CREATE TABLE tally (
     minute integer not null,
@@ -322,3 +464,20 @@ CREATE TABLE task_key (
 ) strict, without rowid;
 
 CREATE INDEX task_key_age on task_key (expires_at);
+
+CREATE TABLE webhook (
+    id text not null primary key,
+    url text not null,
+    shape text not null,
+    enabled integer not null,
+    off_reason text,
+    created_at integer not null,
+    last_success_at integer,
+    last_failure_at integer,
+    failure text,
+    failing_since integer,
+    version integer not null,
+    secret text not null,
+    old_secret text,
+    old_until integer
+) strict;

@@ -33,12 +33,22 @@ from rota.model import (
     Transition,
 )
 from rota.shares import Taken
+from rota.store.access import Access
+from rota.store.actions import Actions
+from rota.store.alerts import Alerts
+from rota.store.diagnosis import Diagnosis
 from rota.store.recurring import Gates, Schedules
+from rota.store.remote import Remote
 from rota.store.sharing import Sharing
+from rota.store.statistics import Statistics
+from rota.store.submissions import Submissions
 
 Wake = Callable[[Micros | None], None]
 """Called from the event loop at news: 0 for tasks that are ready, an instant for tasks that will
 be due then, None or `CHANGED` when something changed and it is not known what."""
+
+Heard = Callable[[str | None], None]
+"""Called from the event loop with what a process announced, or None if it is not known what."""
 
 CHANGED: Micros = -1
 """A hint of something else, for instance that a running task is asked to stop."""
@@ -52,6 +62,8 @@ class Traits(Struct, frozen=True):
     """Whether `clock` is that of another machine, so that it must be measured."""
     embedded: bool
     """Whether the store is a file of this machine, made and migrated at first use."""
+    announces: bool = False
+    """Whether it carries what is announced to other processes."""
 
 
 class Pulse(Protocol):
@@ -70,7 +82,19 @@ class Pulse(Protocol):
         ...
 
 
-class Store(Gates, Schedules, Sharing, Protocol):
+class Store(
+    Gates,
+    Schedules,
+    Sharing,
+    Access,
+    Statistics,
+    Alerts,
+    Submissions,
+    Actions,
+    Remote,
+    Diagnosis,
+    Protocol,
+):
     """Mechanism: it keeps tasks and moves them by guarded writes, and knows no policy."""
 
     traits: Traits
@@ -122,6 +146,20 @@ class Store(Gates, Schedules, Sharing, Protocol):
         """Call `wake` at each sign of news until cancelled; ends with `StoreUnavailable`."""
         ...
 
+    async def announce(self, text: str) -> None:
+        """Carry a text of less than 8,000 bytes to whoever follows in other processes.
+
+        It may be lost, and is never part of a transaction that does anything else (B154).
+        """
+        ...
+
+    async def follow(self, heard: Heard) -> None:
+        """Call `heard` with what is announced until cancelled; ends with `StoreUnavailable`.
+
+        With None once at the start, and wherever something changed that nobody announced.
+        """
+        ...
+
     # -- sessions -------------------------------------------------------------------------------
 
     async def open_session(self, session: Session) -> None:
@@ -161,6 +199,8 @@ class Store(Gates, Schedules, Sharing, Protocol):
         avoid: Sequence[str],
         now: Micros,
         version: int,
+        *,
+        number: int | None = None,
     ) -> Taken:
         """Hand out at most `count` ready tasks of each share's lane in rank order to the session.
 
@@ -171,7 +211,8 @@ class Store(Gates, Schedules, Sharing, Protocol):
         `version`. Shares with limits are served in their order: the limits are locked, their
         running tasks counted by index and their tokens filled up and spent in this transaction;
         a limit that another claimer has locked is skipped. Only such shares pay for limits (R7.4,
-        R7.5).
+        R7.5). With a `number` nothing is handed out unless that claim of the session goes on (see
+        `begin_claim`).
         """
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rota.model import Micros
-from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 
 
 class Gates(Protocol):
@@ -117,5 +117,14 @@ class Schedules(Protocol):
         """Return what became of the schedule's slots before an instant, the newest first.
 
         More than `limit` if several share the last instant: the next page begins before that.
+        """
+        ...
+
+    async def slot_runs(
+        self, schedule_ids: Sequence[str], before: Micros | None, limit: int
+    ) -> list[list[SlotRun]]:
+        """Return what `slots` does of each schedule, with what became of the tasks (R6.8).
+
+        One bounded read for a page of schedules; of those that are not there nothing.
         """
         ...

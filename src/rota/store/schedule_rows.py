@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from rota.config import COUNTED_SLOTS, PENDING_MOST, PRIORITY_DEFAULT
-from rota.model import Micros
-from rota.schedule import Policy, Rule, Schedule, Skip, Slot, SlotState, Work
+from rota.model import Micros, State
+from rota.schedule import Policy, Rule, Schedule, Skip, Slot, SlotRun, SlotState, Work
 
 SUPERSEDED: Final = "cancelled: a later run of its schedule takes its place"
 """Why a task was cancelled that an overlap policy has replaced."""
@@ -76,6 +76,18 @@ def slot_of(row: Iterable[Any]) -> Slot:
     """Return what became of a slot, from a row of `slots`."""
     slot, state, at, task_id, backfilled, last, count = row
     return Slot(slot, SlotState(state), at, task_id, bool(backfilled), last, count)
+
+
+def grouped(
+    rows: Iterable[Any], tasks: Iterable[Any], places: Iterable[Any]
+) -> list[list[SlotRun]]:
+    """Return what the rows of `slots_of` and `slot_tasks` say, by the places asked for."""
+    known = {id_: (State(state), *rest) for id_, state, *rest in tasks}
+    found: dict[Any, list[SlotRun]] = {place: [] for place in places}
+    for place, *row in rows:
+        slot = slot_of(row)
+        found[place].append(SlotRun(slot, *known.get(slot.task_id, ())))
+    return list(found.values())
 
 
 def skipped(skips: Sequence[Skip]) -> int:

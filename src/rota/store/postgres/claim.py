@@ -35,9 +35,10 @@ async def take(
     *,
     now: Micros,
     version: int,
+    number: int | None = None,
 ) -> Taken:
     """Hand out the first tasks of the shares' lanes to the session, if it is alive."""
-    given = {
+    given: dict[str, Any] = {
         "session": session_id,
         "queues": [share.lane.queue for share in shares],
         "classes": [share.lane.cls for share in shares],
@@ -47,9 +48,11 @@ async def take(
         "now": now,
         "version": version,
     }
+    if number is not None:
+        given["number"] = number
     if any(share.limits for share in shares):
         return await _take_limited(connection, shares, given)
-    found = await fetch(connection, "take", **given)
+    found = await fetch(connection, "take" if number is None else "take_numbered", **given)
     if found:
         return Taken([Claimed(*row) for row in found])
     # The version only grows: if it is the same now, it was the same then.
@@ -61,7 +64,8 @@ async def _take_limited(
 ) -> Taken:
     bound = [(place, id_) for place, share in enumerate(shares, 1) for id_ in share.limits]
     places, ids = zip(*bound, strict=True)
-    found = await fetch(connection, "take_limited", **given, bound=places, limits=ids)
+    block = "take_numbered_limited" if "number" in given else "take_limited"
+    found = await fetch(connection, block, **given, bound=places, limits=ids)
     tasks, blocked = [], []
     for row in found:
         limit, why, until = row[_FIELDS:]

@@ -12,7 +12,7 @@ from typing import Any
 
 from rota.errors import StoreError, StoreUnavailable
 from rota.model import Micros
-from rota.store.base import Wake
+from rota.store.base import Heard, Wake
 from rota.store.postgres.address import Address
 from rota.store.postgres.connections import Lines, Role
 from rota.store.postgres.faults import driver_errors, translated
@@ -20,6 +20,8 @@ from rota.store.postgres.statements import Connection, fetch
 
 MERGED_SECONDS = 0.005
 """Hints that come within this time of the last one wait for each other and go as one."""
+LOOK_SECONDS = 2.0
+"""Behind a pooler that carries no news, something may have changed this often."""
 CHECK_SECONDS = 15.0
 """How often a silent link is tried; one that died without a word is noticed by it."""
 
@@ -60,8 +62,37 @@ async def _send(at: Micros, connection: Connection) -> None:
     await fetch(connection, "send_hint", at=str(at))
 
 
+async def announce(lines: Lines, text: str) -> None:
+    """Tell whoever follows what has changed; like a hint, apart from what changed it (B154)."""
+    await lines.run(Role.HINT, partial(_announce, text))
+
+
+async def _announce(text: str, connection: Connection) -> None:
+    await fetch(connection, "send_news", text=text)
+
+
 async def listen(address: Address, wake: Wake, settings: dict[str, str]) -> None:
     """Call `wake` for each hint until cancelled, and once at the start for what came before."""
+
+    def hint(payload: str | None) -> None:
+        wake(int(payload) if payload is not None and payload.isdecimal() else None)
+
+    await _listen(address, "rota", hint, settings)
+
+
+async def follow(address: Address, heard: Heard, settings: dict[str, str]) -> None:
+    """Call `heard` with what is announced until cancelled, and with None at the start."""
+    await _listen(address, "rota_changes", heard, settings)
+
+
+async def look_again(heard: Heard) -> None:
+    """Say now and then that something may have changed, until cancelled."""
+    while True:
+        heard(None)
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _listen(address: Address, channel: str, heard: Heard, settings: dict[str, str]) -> None:
     ended = asyncio.Event()
     try:
         connection = await address.connect(settings, CHECK_SECONDS)
@@ -69,8 +100,8 @@ async def listen(address: Address, wake: Wake, settings: dict[str, str]) -> None
         raise translated(error, reached=True) from error
     try:
         connection.add_termination_listener(lambda _: ended.set())
-        await connection.add_listener("rota", _hearer(wake))
-        wake(None)
+        await connection.add_listener(channel, _hearer(heard))
+        heard(None)
         while not ended.is_set():
             await _wait(ended, CHECK_SECONDS)
             await connection.fetchval("select 1")
@@ -81,9 +112,9 @@ async def listen(address: Address, wake: Wake, settings: dict[str, str]) -> None
     raise StoreUnavailable("the link on which PostgreSQL sends hints broke")
 
 
-def _hearer(wake: Wake) -> Callable[[Connection, int, str, Any], None]:
+def _hearer(heard: Heard) -> Callable[[Connection, int, str, Any], None]:
     def hear(_connection: Connection, _pid: int, _channel: str, payload: Any) -> None:
-        wake(int(payload) if str(payload).isdecimal() else None)
+        heard(str(payload))
 
     return hear
 

@@ -7,7 +7,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from rota.config import DAY, HOUR, KEEP_EFFECTS, KEEP_SESSIONS, KEEP_SLOTS, KEEP_TALLIES, MINUTE
+from rota.config import (
+    DAY,
+    HOUR,
+    KEEP_AUDIT,
+    KEEP_EFFECTS,
+    KEEP_SESSIONS,
+    KEEP_SLOTS,
+    KEEP_STATISTICS,
+    KEEP_TALLIES,
+    MINUTE,
+)
 from rota.model import Micros, Retention, State
 from rota.store.postgres import history
 from rota.store.postgres.address import Address
@@ -161,8 +171,14 @@ class Pruner:
 
     async def _prune_the_rest(self, now: Micros, limit: int) -> None:
         await self._execute("prune_keys", now=now, limit=limit)
+        await self._execute("prune_submissions", now=now, limit=limit)
+        await self._execute("prune_audit", before=now - KEEP_AUDIT, limit=limit)
+        await self._execute("prune_access_keys", before=now - KEEP_AUDIT)
+        await self._execute("prune_logins", now=now, limit=limit)
         await self._execute("prune_sessions", ended_before=now - KEEP_SESSIONS)
         await self._execute("prune_tallies", before=now - KEEP_TALLIES, limit=limit)
+        for span, kept in KEEP_STATISTICS.items():
+            await self._execute("prune_statistics", span=span, before=now - kept, limit=limit)
         await self._execute("add_up_tallies", before=now - SETTLED, limit=limit)
         await self._execute("prune_effects", before=now - KEEP_EFFECTS, limit=limit)
         await self._execute("prune_slots", before=now - KEEP_SLOTS, limit=limit)

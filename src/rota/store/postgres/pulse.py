@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from rota.model import Beat, Micros
 from rota.store.postgres.address import Address
-from rota.store.postgres.cancel import asked
 from rota.store.postgres.connections import COMMON, Line
+from rota.store.postgres.remote import renew
 from rota.store.postgres.statements import Connection, fetch_value
 
 T = TypeVar("T")
@@ -31,14 +31,10 @@ class PostgresPulse:
         self._closed = False
 
     def beat(self, session_id: str, now: Micros, lease_until: Micros) -> Beat:
-        async def renew(connection: Connection) -> Beat:
-            values = {"session": session_id, "now": now, "lease_until": lease_until}
-            anything_asked = await fetch_value(connection, "renew_session", **values)
-            if not anything_asked:
-                return Beat(alive=anything_asked is not None)
-            return Beat(True, await asked(connection, session_id))
+        def renewing(connection: Connection) -> Coroutine[Any, Any, Beat]:
+            return renew(connection, session_id, now, lease_until)
 
-        return self._do(self._line.run(renew))
+        return self._do(self._line.run(renewing))
 
     def clock(self) -> Micros:
         async def read(connection: Connection) -> Micros:

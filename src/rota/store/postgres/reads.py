@@ -24,17 +24,38 @@ _PLACES: dict[State, tuple[str, str]] = {
     State.CANCELLED: ("finished", "state = 'cancelled'"),
 }
 _DISCARDED = ("dead_letter", "discarded_at is not null")
-_ONLY_FAILED = ("group", "error_type")
-"""What is known of dead letters alone."""
-_COLUMNS = {
-    "queue": "queue",
-    "kind": "kind",
-    "tenant": "tenant",
-    "key": "key",
-    "concurrency_key": "concurrency_key",
-    "group": "error_group",
-    "error_type": "error_type",
+_ENDED = frozenset({State.COMPLETED, State.CANCELLED, State.FAILED})
+_ONLY_IN = {
+    "group": frozenset({State.FAILED}),
+    "error_type": frozenset({State.FAILED}),
+    "session": _ENDED | {State.RUNNING},
+    "finished_from": _ENDED,
+    "finished_to": _ENDED,
 }
+"""What is known of tasks in some states alone."""
+_CONDITIONS = {
+    "queue": "queue = {}",
+    "kind": "kind = {}",
+    "tenant": "tenant = {}",
+    "queues": "queue = any({}::text[])",
+    "kinds": "kind = any({}::text[])",
+    "tenants": "tenant = any({}::text[])",
+    "key": "key = {}",
+    "concurrency_key": "concurrency_key = {}",
+    "group": "error_group = {}",
+    "error_type": "error_type = {}",
+    "schedule": "schedule = {}::uuid",
+    "session": "session = {}::uuid",
+    "tag": "tags @> array[{}::text]",
+    "created_from": "created_at >= {}",
+    "created_to": "created_at < {}",
+    "run_from": "run_at >= {}",
+    "run_to": "run_at < {}",
+    "finished_from": "finished_at >= {}",
+    "finished_to": "finished_at < {}",
+}
+_DEAD = "dead_letter"
+"""The table that has another name for when a task ended."""
 _GROUPS = statement("dead_letter_groups")
 _LAST_CONDITION = "and discarded_at is null"
 """Where the block of the groups takes more of them."""
@@ -47,22 +68,23 @@ class Query(NamedTuple):
     values: list[Any]
 
 
-class _Conditions:
+class Conditions:
     """The conditions of a filter, with the values that they are bound to."""
 
     def __init__(self, where: TaskFilter) -> None:
         self.values: list[Any] = []
         self._parts: list[str] = []
-        for field, column in _COLUMNS.items():
-            self._add(f"{column} = {{}}", getattr(where, field))
-        self._add("schedule = {}::uuid", where.schedule)
-        self._add("tags @> array[{}::text]", where.tag)
-        self._add("created_at >= {}", where.created_from)
-        self._add("created_at < {}", where.created_to)
+        for field, condition in _CONDITIONS.items():
+            self._add(condition, getattr(where, field))
         if where.id_prefix:
-            digits = where.id_prefix.replace("-", "").lower()
-            self._add("id >= {}", _padded(digits, "0"))
-            self._add("id <= {}", _padded(digits, "f"))
+            self._parts.append(self.begins(where.id_prefix))
+        if where.id_or_key:
+            key = f"starts_with(key, {self.bind(where.id_or_key)}::text)"
+            id_ = f"({self.begins(where.id_or_key)})" if _digits(where.id_or_key) else "false"
+            self._parts.append(f"({id_} or {key})")
+        for path, value in where.payload:
+            at = self.bind(path.split("."))
+            self._parts.append(f"payload #> {at}::text[] = {self.bind(value)}::jsonb")
 
     def before(self, task_id: str | None) -> None:
         """Leave out this task and what is newer."""
@@ -73,9 +95,16 @@ class _Conditions:
         self.values.append(value)
         return f"${len(self.values)}"
 
-    def on(self, condition: str) -> str:
-        """Return all conditions with one more."""
-        return " and ".join([condition, *self._parts])
+    def on(self, condition: str, table: str) -> str:
+        """Return all conditions with one more, as they are said of a table."""
+        conditions = " and ".join([condition, *self._parts])
+        return conditions.replace("finished_at", "failed_at") if table == _DEAD else conditions
+
+    def begins(self, prefix: str) -> str:
+        """Return the condition that an id begins with these digits."""
+        digits = prefix.replace("-", "").lower()
+        first, last = self.bind(digits.ljust(32, "0")), self.bind(digits.ljust(32, "f"))
+        return f"id >= {first} and id <= {last}"
 
     def _add(self, condition: str, value: Any) -> None:
         if value is not None:
@@ -103,14 +132,14 @@ async def find_ids(
 
 async def count(connection: Connection, where: TaskFilter, cap: int) -> dict[State, int]:
     """Count matching tasks by state, none further than the cap."""
-    places = _places(where)
-    if not places or not _possible(where):
+    places = places_of(where)
+    if not places or not possible(where):
         return {}
-    conditions = _Conditions(where)
+    conditions = Conditions(where)
     limit = conditions.bind(cap)
     parts = []
     for table, condition in places.values():
-        some = f"select from rota.{table} where {conditions.on(condition)} limit {limit}"
+        some = f"select from rota.{table} where {conditions.on(condition, table)} limit {limit}"
         parts.append(f"(select count(*) from ({some}) as counted)")  # noqa: S608 - values are bound
     row = await connection.fetchrow(f"select {', '.join(parts)}", *conditions.values)
     return {state: n for state, n in zip(places, row, strict=True) if n}
@@ -118,37 +147,39 @@ async def count(connection: Connection, where: TaskFilter, cap: int) -> dict[Sta
 
 def grouping(where: TaskFilter, limit: int) -> Query | None:
     """Return the query for the groups of matching dead letters; None if nothing can match."""
-    if State.FAILED not in _places(where) or not _possible(where):
+    if State.FAILED not in places_of(where) or not possible(where):
         return None
-    conditions = _Conditions(where)
+    conditions = Conditions(where)
     sql = _GROUPS.sql.replace("$1", conditions.bind(limit))
-    return Query(sql.replace(_LAST_CONDITION, conditions.on(_LAST_CONDITION)), conditions.values)
+    return Query(
+        sql.replace(_LAST_CONDITION, conditions.on(_LAST_CONDITION, _DEAD)), conditions.values
+    )
 
 
 def _finding(
     where: TaskFilter, before_id: str | None, limit: int, selects: dict[str, str]
 ) -> Query | None:
-    tables = _tables(_places(where).values())
-    if not tables or not _possible(where):
+    tables = _tables(places_of(where).values())
+    if not tables or not possible(where):
         return None
-    conditions = _Conditions(where)
+    conditions = Conditions(where)
     conditions.before(before_id)
     last = f"order by id desc limit {conditions.bind(limit)}"
     parts = [
-        f"({selects[table]} where {conditions.on(condition)} {last})"
+        f"({selects[table]} where {conditions.on(condition, table)} {last})"
         for table, condition in tables.items()
     ]
     sql = " union all ".join(parts)
     return Query(f"{sql} {last}" if len(parts) > 1 else sql, conditions.values)
 
 
-def _places(where: TaskFilter) -> dict[State, tuple[str, str]]:
+def places_of(where: TaskFilter) -> dict[State, tuple[str, str]]:
     """Return where the tasks of each state that may match lie, each with its condition."""
-    dead = any(getattr(where, name) is not None for name in _ONLY_FAILED)
-    wanted = where.states or tuple(_PLACES)
+    wanted = set(where.states or _PLACES)
+    for name, states in _ONLY_IN.items():
+        if getattr(where, name) is not None:
+            wanted &= states
     places = {state: place for state, place in _PLACES.items() if state in wanted}
-    if dead:
-        places = {state: place for state, place in places.items() if state is State.FAILED}
     if where.discarded and State.FAILED in places:
         places[State.FAILED] = _DISCARDED
     return places
@@ -163,12 +194,13 @@ def _tables(places: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {table: c[0] if len(c) == 1 else "true" for table, c in found.items()}
 
 
-def _possible(where: TaskFilter) -> bool:
-    if where.schedule is not None and not possible_ids([where.schedule]):
-        return False
-    digits = (where.id_prefix or "").replace("-", "").lower()
+def possible(where: TaskFilter) -> bool:
+    """Say whether anything can match."""
+    ids = [one for one in (where.schedule, where.session) if one is not None]
+    return len(possible_ids(ids)) == len(set(ids)) and _digits(where.id_prefix or "")
+
+
+def _digits(prefix: str) -> bool:
+    """Say whether an id may begin like this."""
+    digits = prefix.replace("-", "").lower()
     return len(digits) <= 32 and set(digits) <= set("0123456789abcdef")
-
-
-def _padded(digits: str, with_digit: str) -> str:
-    return digits.ljust(32, with_digit)

@@ -98,6 +98,8 @@ def session_of(row: Record) -> Session:
         lease_until=row["lease_until"],
         closed_at=row["closed_at"],
         process=row["process"],
+        owner=row["owner"],
+        drain_at=row["drain_at"],
     )
 
 

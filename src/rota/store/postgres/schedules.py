@@ -6,7 +6,7 @@ import msgspec
 
 from rota.config import COUNTED_SLOTS
 from rota.model import Micros
-from rota.schedule import Due, Firing, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.schedule import Due, Firing, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 from rota.store.postgres.faults import driver
 from rota.store.postgres.rows import possible_ids
 from rota.store.postgres.statements import Connection, execute, fetch, fetch_value
@@ -16,6 +16,7 @@ from rota.store.schedule_rows import (
     LIVE_COUNTED,
     SUPERSEDED,
     columns,
+    grouped,
     schedule_of,
     skipped,
     slot_of,
@@ -130,3 +131,17 @@ async def slots(
     until = ALWAYS if before is None else before
     rows = await fetch(connection, "slots", id=known[0], before=until, limit=limit)
     return [slot_of(row) for row in rows]
+
+
+async def slot_runs(
+    connection: Connection, schedule_ids: Sequence[str], before: Micros | None, limit: int
+) -> list[list[SlotRun]]:
+    """Return the newest slots of each schedule with what became of their tasks."""
+    ids = possible_ids(schedule_ids)
+    until = ALWAYS if before is None else before
+    rows = await fetch(connection, "slots_of", ids=ids, before=until, limit=limit)
+    tasks = await fetch(
+        connection, "slot_tasks", ids=[row[4] for row in rows if row[4] is not None]
+    )
+    by_id = dict(zip(ids, grouped(rows, tasks, range(1, len(ids) + 1)), strict=True))
+    return [by_id.get(id_, []) for id_ in schedule_ids]

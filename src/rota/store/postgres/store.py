@@ -1,9 +1,8 @@
 """The verbs of the store on PostgreSQL; what each promises is written in `rota.store.base`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
 
 from rota.model import (
     Accepted,
@@ -25,9 +24,9 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
-from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 from rota.shares import Depth, Limit, LimitUse, Settings, Taken
-from rota.store.base import Pulse, Traits, Wake
+from rota.store.base import Heard, Pulse, Traits, Wake
 from rota.store.postgres import (
     accept,
     callers,
@@ -45,25 +44,37 @@ from rota.store.postgres import (
     sharing,
     tally,
 )
+from rota.store.postgres.access import AccessVerbs
+from rota.store.postgres.actions import ActionsVerbs
 from rota.store.postgres.address import Address
+from rota.store.postgres.alerts import AlertsVerbs
 from rota.store.postgres.connections import COMMON, MIGRATION, Line, Lines, Role
+from rota.store.postgres.diagnosis import DiagnosisVerbs
 from rota.store.postgres.faults import driver
 from rota.store.postgres.prune import Pruner
 from rota.store.postgres.pulse import PostgresPulse
-from rota.store.postgres.statements import execute, fetch, fetch_value
+from rota.store.postgres.remote import RemoteVerbs
+from rota.store.postgres.statistics import StatisticsVerbs
+from rota.store.postgres.submissions import SubmissionsVerbs
 from rota.store.sharing import AnySettings
 
-T = TypeVar("T")
 
-
-class PostgresStore:
+class PostgresStore(
+    AccessVerbs,
+    StatisticsVerbs,
+    AlertsVerbs,
+    SubmissionsVerbs,
+    ActionsVerbs,
+    RemoteVerbs,
+    DiagnosisVerbs,
+):
     """A store in the schema `rota` of a PostgreSQL database, 14 or newer.
 
     `postgresql://user:password@host/database`; with `?pgbouncer=1` it works through a pooler in
     transaction mode, which carries no hints to this process.
     """
 
-    traits = Traits(dialect="postgres", shared_clock=True, embedded=False)
+    traits = Traits(dialect="postgres", shared_clock=True, embedded=False, announces=True)
 
     def __init__(self, url: str) -> None:
         driver()
@@ -114,6 +125,14 @@ class PostgresStore:
             await asyncio.Event().wait()
         await hints.listen(self._address, wake, COMMON)
 
+    async def announce(self, text: str) -> None:
+        await hints.announce(self._lines, text)
+
+    async def follow(self, heard: Heard) -> None:
+        if self._address.pooled:
+            await hints.look_again(heard)
+        await hints.follow(self._address, heard, COMMON)
+
     # -- sessions -------------------------------------------------------------------------------
 
     async def open_session(self, session: Session) -> None:
@@ -132,6 +151,7 @@ class PostgresStore:
             lease_until=session.lease_until,
             closed_at=session.closed_at,
             process=session.process,
+            owner=session.owner,
         )
 
     async def close_session(self, session_id: str, now: Micros) -> None:
@@ -161,8 +181,10 @@ class PostgresStore:
         avoid: Sequence[str],
         now: Micros,
         version: int,
+        *,
+        number: int | None = None,
     ) -> Taken:
-        taking = partial(claim.take, now=now, version=version)
+        taking = partial(claim.take, now=now, version=version, number=number)
         return await self._do(Role.CLAIM, taking, session_id, shares, avoid)
 
     async def held(self, session_id: str, limit: int, *, free: bool = False) -> list[Claimed]:
@@ -305,6 +327,11 @@ class PostgresStore:
     async def slots(self, schedule_id: str, before: Micros | None, limit: int) -> list[Slot]:
         return await self._do(Role.READ, schedules.slots, schedule_id, before, limit)
 
+    async def slot_runs(
+        self, schedule_ids: Sequence[str], before: Micros | None, limit: int
+    ) -> list[list[SlotRun]]:
+        return await self._do(Role.READ, schedules.slot_runs, schedule_ids, before, limit)
+
     # -- sharing --------------------------------------------------------------------------------
 
     async def settings(self) -> Settings:
@@ -332,17 +359,3 @@ class PostgresStore:
 
     async def queues_with_work(self, limit: int) -> list[str]:
         return await self._do(Role.CLAIM, sharing.queues_with_work, limit)
-
-    # -- how they are done ----------------------------------------------------------------------
-
-    async def _do(self, role: Role, verb: Callable[..., Awaitable[T]], *values: Any) -> T:
-        return await self._lines.run(role, lambda connection: verb(connection, *values))
-
-    async def _fetch(self, role: Role, name: str, /, **values: Any) -> list[Any]:
-        return await self._lines.run(role, lambda connection: fetch(connection, name, **values))
-
-    async def _value(self, role: Role, name: str, /, **values: Any) -> Any:
-        return await self._lines.run(role, lambda c: fetch_value(c, name, **values))
-
-    async def _execute(self, role: Role, name: str, /, **values: Any) -> int:
-        return await self._lines.run(role, lambda c: execute(c, name, **values))

@@ -8,6 +8,7 @@ from rota.model import Claimed, Lane, Lanes, Look, Micros, Share
 from rota.shares import Taken
 from rota.store.sqlfiles import blocks
 from rota.store.sqlite.limits import Rooms
+from rota.store.sqlite.remote import goes_on
 from rota.store.sqlite.rows import claimed_in, places_in, to_json
 from rota.store.sqlite.sharing import version as settings_version
 
@@ -38,10 +39,13 @@ def take(
     *,
     now: Micros,
     version: int,
+    number: int | None = None,
 ) -> Taken:
     """Hand out the first tasks of the shares' lanes to the session, if it is alive."""
     if settings_version(connection) != version:
         return Taken([], stale=True)
+    if number is not None and not goes_on(connection, session_id, number):
+        return Taken([])
     if not any(share.limits for share in shares):
         return Taken(_hand_out(connection, session_id, shares, avoid, now=now, start=now))
     rooms = Rooms(connection, shares, now)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from rota.clock import wall
 from rota.model import Beat, Micros
-from rota.store.sqlfiles import blocks
-from rota.store.sqlite.cancel import asked
 from rota.store.sqlite.line import Line
+from rota.store.sqlite.remote import renew
 
 
 class SQLitePulse:
@@ -14,16 +13,11 @@ class SQLitePulse:
 
     def __init__(self, path: Path) -> None:
         self._line = Line(path)
-        self._renew = blocks("sqlite")["renew_session"]
 
     def beat(self, session_id: str, now: Micros, lease_until: Micros) -> Beat:
         lease = {"session": session_id, "now": now, "lease_until": lease_until}
         with self._line.transaction() as connection:
-            renewed = connection.execute(self._renew, lease).fetchall()
-            if not renewed:
-                return Beat(alive=False)
-            ((anything,),) = renewed
-            return Beat(True, asked(connection, session_id) if anything else ())
+            return renew(connection, lease)
 
     def clock(self) -> Micros:
         return wall()

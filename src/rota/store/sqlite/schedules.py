@@ -7,13 +7,14 @@ import apsw
 import msgspec
 
 from rota.model import Micros
-from rota.schedule import Due, Firing, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.schedule import Due, Firing, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 from rota.store.schedule_rows import (
     ALWAYS,
     FORGOTTEN,
     LIVE_COUNTED,
     SUPERSEDED,
     columns,
+    grouped,
     schedule_of,
     skipped,
     slot_of,
@@ -140,6 +141,18 @@ def slots(
     until = ALWAYS if before is None else before
     given = {"id": schedule_id, "before": until, "limit": limit}
     return [slot_of(row) for row in connection.execute(_SQL["slots"], given)]
+
+
+def slot_runs(
+    connection: apsw.Connection, schedule_ids: Sequence[str], before: Micros | None, limit: int
+) -> list[list[SlotRun]]:
+    """Return the newest slots of each schedule with what became of their tasks."""
+    until = ALWAYS if before is None else before
+    given = {"ids": to_json(schedule_ids), "before": until, "limit": limit}
+    rows = connection.execute(_SQL["slots_of"], given).fetchall()
+    ids = to_json([row[4] for row in rows if row[4] is not None])
+    tasks = connection.execute(_SQL["slot_tasks"], {"ids": ids}).fetchall()
+    return grouped(rows, tasks, range(len(schedule_ids)))
 
 
 def _carry_out(connection: apsw.Connection, firings: Sequence[Firing], now: Micros) -> None:

@@ -24,6 +24,7 @@ def open_session(connection: apsw.Connection, session: Session) -> None:
         "lease_until": session.lease_until,
         "closed_at": session.closed_at,
         "process": session.process,
+        "owner": session.owner,
     }
     connection.execute(_SQL["open_session"], row)
 

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from rota.clock import wall
-from rota.errors import StoreError
 from rota.model import (
     Accepted,
     CancelOutcome,
@@ -28,9 +27,9 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
-from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 from rota.shares import Depth, Limit, LimitUse, Settings, Taken
-from rota.store.base import Traits, Wake
+from rota.store.base import Heard, Traits, Wake
 from rota.store.sharing import AnySettings
 from rota.store.sqlite import (
     accept,
@@ -48,13 +47,28 @@ from rota.store.sqlite import (
     tally,
     upkeep,
 )
+from rota.store.sqlite.access import AccessVerbs
+from rota.store.sqlite.actions import ActionsVerbs
+from rota.store.sqlite.alerts import AlertsVerbs
+from rota.store.sqlite.diagnosis import DiagnosisVerbs
 from rota.store.sqlite.pulse import SQLitePulse
 from rota.store.sqlite.readers import Readers
+from rota.store.sqlite.remote import RemoteVerbs
+from rota.store.sqlite.statistics import StatisticsVerbs
+from rota.store.sqlite.submissions import SubmissionsVerbs
 from rota.store.sqlite.watch import Watch
 from rota.store.sqlite.writer import Writer
 
 
-class SQLiteStore:
+class SQLiteStore(
+    AccessVerbs,
+    StatisticsVerbs,
+    AlertsVerbs,
+    SubmissionsVerbs,
+    ActionsVerbs,
+    RemoteVerbs,
+    DiagnosisVerbs,
+):
     """The store in one file. Several processes may use it at once, on one machine."""
 
     traits = Traits(dialect="sqlite", shared_clock=False, embedded=True)
@@ -97,6 +111,12 @@ class SQLiteStore:
     async def listen(self, wake: Wake) -> None:
         await self._watch.listen(wake)
 
+    async def announce(self, text: str) -> None:
+        pass  # who works on a file sees that it has changed, whoever changed it
+
+    async def follow(self, heard: Heard) -> None:
+        await self._watch.follow(heard)
+
     async def open_session(self, session: Session) -> None:
         await self._write.do(partial(sessions.open_session, session=session))
 
@@ -122,6 +142,8 @@ class SQLiteStore:
         avoid: Sequence[str],
         now: Micros,
         version: int,
+        *,
+        number: int | None = None,
     ) -> Taken:
         return await self._write.do(
             partial(
@@ -131,6 +153,7 @@ class SQLiteStore:
                 avoid=avoid,
                 now=now,
                 version=version,
+                number=number,
             )
         )
 
@@ -289,6 +312,12 @@ class SQLiteStore:
         work = partial(schedules.slots, schedule_id=schedule_id, before=before, limit=limit)
         return await self._read.do(work)
 
+    async def slot_runs(
+        self, schedule_ids: Sequence[str], before: Micros | None, limit: int
+    ) -> list[list[SlotRun]]:
+        work = partial(schedules.slot_runs, schedule_ids=schedule_ids, before=before, limit=limit)
+        return await self._read.do(work)
+
     async def settings(self) -> Settings:
         return await self._read.do(sharing.settings)
 
@@ -315,19 +344,3 @@ class SQLiteStore:
 
     async def queues_with_work(self, limit: int) -> list[str]:
         return await self._read.do(partial(sharing.queues_with_work, limit=limit))
-
-    @property
-    def _write(self) -> Writer:
-        if self._writer is None or self._process != os.getpid():
-            raise self._not_open()
-        return self._writer
-
-    @property
-    def _read(self) -> Readers:
-        if self._readers is None or self._process != os.getpid():
-            raise self._not_open()
-        return self._readers
-
-    def _not_open(self) -> StoreError:
-        # A fork takes neither the threads along nor the right to use the connections.
-        return StoreError(f"the store {self.path} is not open in this process; open() it first")

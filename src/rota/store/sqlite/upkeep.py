@@ -2,10 +2,10 @@
 
 import apsw
 
-from rota.config import KEEP_EFFECTS, KEEP_SESSIONS, KEEP_SLOTS, KEEP_TALLIES
+from rota.config import KEEP_AUDIT, KEEP_EFFECTS, KEEP_SESSIONS, KEEP_SLOTS, KEEP_TALLIES
 from rota.model import Micros, Retention, Staged
 from rota.store.sqlfiles import blocks
-from rota.store.sqlite import gates, tally
+from rota.store.sqlite import gates, statistics, tally
 from rota.store.sqlite.rows import due_in, to_json
 
 _SQL = blocks("sqlite")
@@ -49,8 +49,13 @@ def prune(connection: apsw.Connection, now: Micros, retention: Retention, limit:
     connection.execute(_SQL["prune_finished"], given | {"limit": limit - pruned})
     pruned += connection.changes()
     connection.execute(_SQL["prune_keys"], given)
+    connection.execute(_SQL["prune_submissions"], {"now": now, "limit": limit})
+    connection.execute(_SQL["prune_audit"], {"before": now - KEEP_AUDIT, "limit": limit})
+    connection.execute(_SQL["prune_access_keys"], {"before": now - KEEP_AUDIT})
+    connection.execute(_SQL["prune_logins"], {"now": now, "limit": limit})
     connection.execute(_SQL["prune_sessions"], {"ended_before": now - KEEP_SESSIONS})
     tally.prune(connection, now - KEEP_TALLIES, limit)
+    statistics.prune(connection, now, limit)
     connection.execute(_SQL["prune_effects"], {"before": now - KEEP_EFFECTS, "limit": limit})
     for block in ("prune_slots", "prune_skips"):
         connection.execute(_SQL[block], {"before": now - KEEP_SLOTS, "limit": limit})

@@ -7,7 +7,7 @@ from typing import Final
 import apsw
 
 from rota.model import Micros
-from rota.store.base import Wake
+from rota.store.base import Heard, Wake
 from rota.store.sqlite.connection import connect
 from rota.store.sqlite.faults import faults
 
@@ -34,6 +34,11 @@ class Watch:
                 wake(at)
             elif not loop.is_closed():
                 loop.call_soon_threadsafe(wake, at)
+
+    async def follow(self, heard: Heard) -> None:
+        """Call `heard` with None at the start and whenever the file has changed."""
+        heard(None)
+        await self.listen(lambda at: heard(None) if at is None else None)
 
     async def listen(self, wake: Wake) -> None:
         """Call `wake` whenever the file has changed, until cancelled."""

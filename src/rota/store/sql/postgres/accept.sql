@@ -104,3 +104,7 @@ where id = any(:due::uuid[] || :later::uuid[])
 -- name: send_hint
 -- Tell whoever listens from when on there is work.
 select pg_notify('rota', :at);
+
+-- name: send_news
+-- Tell whoever follows what has changed.
+select pg_notify('rota_changes', :text);

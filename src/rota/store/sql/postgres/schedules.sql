@@ -266,6 +266,83 @@ where schedule = :id
     and first >= (select min(slot) from newest)
 order by slot desc, at desc, last;
 
+-- name: slots_of
+-- Return what became of the newest slots of each schedule before an instant, each with its place in
+-- what was asked for; more of one than asked for if several share the last instant.
+with wanted as materialized (
+    select place, id, (
+        select min(slot)
+        from (
+            select slot
+            from (
+                select *
+                from (
+                    select slot
+                    from rota.slot
+                    where schedule = asked.id
+                        and slot < :before
+                    order by slot desc
+                    limit :limit
+                ) as fired
+                union all
+                select *
+                from (
+                    select first
+                    from rota.skip
+                    where schedule = asked.id
+                        and first < :before
+                    order by first desc
+                    limit :limit
+                ) as skipped
+            ) as either
+            order by slot desc
+            limit :limit
+        ) as newest
+    ) as since
+    from unnest(:ids::uuid[]) with ordinality as asked (id, place)
+)
+select place, slot, 'fired' as state, fired_at as at, task_id::text, backfilled,
+    null::bigint as last, 1::bigint as count
+from wanted
+cross join lateral (
+    select *
+    from rota.slot
+    where schedule = wanted.id
+        and slot < :before
+        and slot >= wanted.since
+) as fired
+union all
+select place, first, state, at, null, false, case when last > first then last end, count
+from wanted
+cross join lateral (
+    select *
+    from rota.skip
+    where schedule = wanted.id
+        and first < :before
+        and first >= wanted.since
+) as skipped
+order by place, slot desc, at desc, last;
+
+-- name: slot_tasks
+-- Return what became of the tasks of slots, as far as they are kept.
+select id::text, 'scheduled' as state, attempt, null::bigint as started_at,
+    null::bigint as finished_at
+from rota.scheduled
+where id = any(:ids::uuid[])
+union all
+select id::text, case when session is null then 'ready' else 'running' end, attempt, started_at,
+    null::bigint
+from rota.ready
+where id = any(:ids::uuid[])
+union all
+select id::text, 'failed', attempt, started_at, failed_at
+from rota.dead_letter
+where id = any(:ids::uuid[])
+union all
+select id::text, state, attempt, started_at, finished_at
+from rota.finished
+where id = any(:ids::uuid[]);
+
 -- name: prune_slots
 -- Forget slots that became tasks long ago.
 delete from rota.slot

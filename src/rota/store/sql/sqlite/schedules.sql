@@ -314,6 +314,62 @@ where schedule = :id
     and first >= (select min(slot) from newest)
 order by 1 desc, 3 desc, 6;
 
+-- name: slots_of
+-- Return what became of the newest slots of each schedule before an instant, each with its place in
+-- what was asked for; more of one than asked for if several share the last instant.
+with wanted (place, id, since) as materialized (
+    select key, value, (
+        select min(slot)
+        from (
+            select slot
+            from (
+                select *
+                from (
+                    select slot
+                    from slot
+                    where schedule = asked.value
+                        and slot < :before
+                    order by slot desc
+                    limit :limit
+                )
+                union all
+                select *
+                from (
+                    select first
+                    from skip
+                    where schedule = asked.value
+                        and first < :before
+                    order by first desc
+                    limit :limit
+                )
+            )
+            order by slot desc
+            limit :limit
+        )
+    )
+    from json_each(:ids) as asked
+)
+select place, slot, 'fired' as state, fired_at as at, task_id, backfilled, null as last, 1 as count
+from wanted
+cross join slot as fired
+    on fired.schedule = wanted.id
+    and fired.slot < :before
+    and fired.slot >= wanted.since
+union all
+select place, first, state, at, null, 0, iif(last > first, last, null), count
+from wanted
+cross join skip as skipped
+    on skipped.schedule = wanted.id
+    and skipped.first < :before
+    and skipped.first >= wanted.since
+order by 1, 2 desc, 4 desc, 7;
+
+-- name: slot_tasks
+-- Return what became of the tasks of slots, as far as they are kept.
+select id, state, attempt, started_at, finished_at
+from task
+where id in (select value from json_each(:ids));
+
 -- name: prune_slots
 -- Forget slots that became tasks long ago.
 delete from slot

@@ -2,16 +2,17 @@
 -- Register a session; one that is registered already stays as it is.
 insert into session (
     id, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at,
-    process
+    process, owner
 )
 values (
     :id, :name, :host, :pid, :version, :queues, :kinds, :slots, :started_at, :lease_until,
-    :closed_at, :process
+    :closed_at, :process, :owner
 )
 on conflict (id) do nothing;
 
 -- name: renew_session
--- Renew the lease of a session that is not over; return whether it is asked to stop anything.
+-- Renew the lease of a session that is not over; return whether it is asked to stop anything, and
+-- whether to drain.
 update session
 set lease_until = :lease_until
 where id = :session
@@ -22,7 +23,7 @@ returning exists (
     from ready
     where session = :session
         and cancel_requested_at is not null
-);
+), drain_at is not null;
 
 -- name: close_session
 -- End a session; one that is over already stays as it is.
@@ -72,7 +73,9 @@ select
         'started_at', started_at,
         'lease_until', lease_until,
         'closed_at', closed_at,
-        'process', process
+        'process', process,
+        'owner', owner,
+        'drain_at', drain_at
     )
 from session
 where :live_at is null

@@ -1,0 +1,1 @@
+"""The parts of the seam (see `rota.backend`) that servers and those who run them need."""
