@@ -27,7 +27,25 @@ from rota.model import (
 )
 from rota.policy.lifecycle import Ending
 from rota.policy.retry import Backoff
-from rota.schedule import Admitted, Fired, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot
+from rota.remote import Numbered
+from rota.schedule import (
+    Admitted,
+    Fired,
+    GateUse,
+    Run,
+    Schedule,
+    ScheduleFilter,
+    Skip,
+    Slot,
+    SlotRun,
+)
+from rota.seam.access import Access
+from rota.seam.actions import Actions
+from rota.seam.alerts import Alerts
+from rota.seam.diagnosis import Diagnosis
+from rota.seam.remote import Remote
+from rota.seam.statistics import Statistics
+from rota.seam.submissions import Submissions
 from rota.shares import Depth, Limit, LimitUse, Settings
 from rota.store.base import Pulse, Wake
 from rota.store.sharing import AnySettings
@@ -59,7 +77,7 @@ class Claim(Struct, frozen=True):
     spared: bool = False
 
 
-class Backend(Protocol):
+class Backend(Access, Statistics, Alerts, Submissions, Actions, Remote, Diagnosis, Protocol):
     """What a client and a worker need."""
 
     clock: Clock
@@ -168,6 +186,12 @@ class Backend(Protocol):
         """Return what became of a schedule's slots, the newest first."""
         ...
 
+    async def slot_runs(
+        self, schedule_ids: Sequence[str], before: Micros | None, limit: int
+    ) -> list[list[SlotRun]]:
+        """Return what became of the slots of several schedules, and of their tasks."""
+        ...
+
     async def gate_use(self, key: str, cap: int) -> GateUse:
         """Count what is inside a gate and what waits at it."""
         ...
@@ -229,6 +253,24 @@ class Backend(Protocol):
 
         `spare` of the slots are for tasks that will wait in the worker's buffer; lanes under a
         limit are not taken for those, so that what a limit lets through runs at once.
+        """
+        ...
+
+    async def claim_numbered(
+        self,
+        session_id: str,
+        numbered: Numbered,
+        queues: Sequence[str],
+        slots: int,
+        avoid: Sequence[str],
+        *,
+        spare: int = 0,
+        tenant: str | None = None,
+    ) -> Claim:
+        """Claim under a number that takes once, tasks of one `tenant` alone if one is given.
+
+        `ClaimSuperseded` if the number is not new, or the claim is over; `SessionGone` if its
+        session is. May be called again with the same `numbered` while the claim goes on.
         """
         ...
 

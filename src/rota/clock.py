@@ -180,23 +180,34 @@ class Ids:
 
     def new(self, now: Micros) -> str:
         """Return a new id in its usual text form, 36 characters."""
-        return self.many(now, 1)[0]
+        text = _id_text(self._start(now, 1))
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def many(self, now: Micros, count: int) -> list[str]:
         """Return `count` new ids in rising order."""
-        # 48 bits of milliseconds, then 74 bits that start at random and only rise: two of
-        # version, two of variant are set in between by spreading them over the text form.
-        with self._lock:
-            start = max((now // 1000) << 74 | self._rng.getrandbits(73), self._last + 1)
-            self._last = start + count * self._BLOCK
+        start = self._start(now, count)
         head, low = _id_head(start), start & _LOW
         if low + count * self._BLOCK > _LOW:  # the lower part runs over within these ids
             values = (start + n * self._BLOCK for n in range(count))
             return [f"{_id_head(value)}-{_id_tail(value & _LOW)}" for value in values]
         return [f"{head}-{_id_tail(low + n * self._BLOCK)}" for n in range(count)]
 
+    def _start(self, now: Micros, count: int) -> int:
+        # 48 bits of milliseconds, then 74 bits that start at random and only rise: two of
+        # version, two of variant are set in between by spreading them over the text form.
+        with self._lock:
+            start = max((now // 1000) << 74 | self._rng.getrandbits(73), self._last + 1)
+            self._last = start + count * self._BLOCK
+        return start
+
 
 _LOW = (1 << 62) - 1
+
+
+def _id_text(value: int) -> str:
+    high = value >> 62
+    spread = (high >> 12) << 80 | 7 << 76 | (high & 0xFFF) << 64 | 1 << 63 | value & _LOW
+    return f"{spread:032x}"
 
 
 def _id_head(value: int) -> str:
@@ -234,6 +245,11 @@ def born(task_id: str) -> Micros:
 def new_rng(seed: int | None = None) -> Rng:
     """Return a source of chance; from the system's entropy unless a seed is given."""
     return Rng(os.urandom(32) if seed is None else seed)
+
+
+def entropy(count: int) -> bytes:
+    """Return so many bytes of the system's own chance: for secrets, which no seed may foretell."""
+    return os.urandom(count)
 
 
 def wall() -> Micros:

@@ -49,6 +49,10 @@ KEEP_DISCARDED: Final = 7 * DAY
 CHECKPOINT_BYTES: Final = 64 * 1024
 KEEP_SESSIONS: Final = HOUR
 KEEP_TALLIES: Final = 7 * DAY
+KEEP_STATISTICS: Final = {MINUTE: DAY + 2 * HOUR, HOUR: KEEP_TALLIES}
+"""Statistics are kept a day by the minute, and a week by the hour."""
+KEEP_AUDIT: Final = 90 * DAY
+"""How long it is known who changed what, and which keys there were (S17)."""
 KEEP_EFFECTS: Final = KEEP_FAILED
 """As long as a dead letter may be run again: what it had done before must still be known then."""
 
@@ -63,6 +67,8 @@ CATCH_UP_AGE: Final = DAY
 PENDING_MOST: Final = 1_000
 COUNTED_SLOTS: Final = 10_000
 """So many skipped slots are counted; of more it is only said that they are more (case B088)."""
+KEEP_ACTIONS: Final = 30 * DAY
+"""How long it is known what became of an action after it ended."""
 KEEP_SLOTS: Final = 30 * DAY
 """How long it is known what became of a slot, and a backfill of it is recognised."""
 CONCURRENCY_MOST: Final = 1_000_000

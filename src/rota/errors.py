@@ -2,7 +2,8 @@
 
 RotaError
 ├── ConfigurationError      the set-up is wrong: an address, an option, a missing extra
-│   └── SchemaOutOfDate     the store has not been migrated: run `rota migrate`
+│   ├── SchemaOutOfDate     the store has not been migrated: run `rota migrate`
+│   └── AccessRefused       the server knows no such key, or the key may not do this
 ├── InvalidTask             refused input; `field` names what is wrong (R1.6)
 │   ├── UnknownKind         no handler of that name is registered
 │   ├── UnknownOption       no such option
@@ -14,8 +15,17 @@ RotaError
 ├── Overloaded              too much waits already; nothing was stored, come back later (R1.7)
 ├── SettingsChanged         settings or a limit were changed by somebody else meanwhile
 ├── LimitNotFound           no limit has this id or scope
+├── SessionNotFound         no worker's session has this id
+├── AlertNotFound           no such alert rule, or no such alert that is not over
+├── AlertRuleExists         another alert rule has the name
+├── WebhookNotFound         no webhook has this id
+├── KeyNotFound             no key has this id
+├── LastAdmin               the last admin's key cannot be revoked
 ├── TaskNotFound            no task has this id
+├── ActionNotFound          no action has this id
 ├── NotRetryable            the task's state does not allow `retry`
+├── NotWaiting              the task runs or is over, so it cannot be amended
+├── NotFinished             the task is not over, so it cannot be deleted
 ├── TaskFailed              the task whose result is waited for failed or was cancelled
 ├── MoreThanExpected        a bulk change matches more tasks than its caller had seen
 ├── DeadLetterSettled       a dead letter was replayed or discarded already
@@ -25,6 +35,8 @@ RotaError
 └── StoreError              the store refused or failed
     ├── StoreUnavailable    out of reach for now; nothing is known to be lost, try again
     ├── StoreFull           no room left on its disk; nothing of the call was stored
+    ├── SessionGone         the worker's session is over; what it held runs elsewhere
+    ├── ClaimSuperseded     a newer claim of the session stands
     └── KeyBusy             a transaction that is still open has the key; nothing was stored
 
 Outcome (not a RotaError)   raised by a handler to end its run on purpose (R4.2)
@@ -51,6 +63,10 @@ class SchemaOutOfDate(ConfigurationError):
     """The store's schema is not the one this version needs; run `rota migrate`."""
 
 
+class AccessRefused(ConfigurationError):
+    """The server knows no such key, or the key may not do this; nothing was changed."""
+
+
 class InvalidTask(RotaError):
     """A task was refused and nothing was stored; `field` names what is wrong (R1.6)."""
 
@@ -74,6 +90,25 @@ class UnknownOption(InvalidTask):
 
 class InvalidSchedule(InvalidTask):
     """A schedule was refused and nothing was stored; `field` names what is wrong (R6.1)."""
+
+
+class KeyNotFound(RotaError):
+    """No key has this id (any more)."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(f"no key has the id {key_id!r}; rota keys list tells the ids")
+        self.key_id = key_id
+
+
+class LastAdmin(RotaError):
+    """The last admin's key cannot be revoked: nobody could make another one over HTTP."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(
+            f"{key_id} is the last admin's key; make another one first: "
+            "rota keys create NAME --role admin"
+        )
+        self.key_id = key_id
 
 
 class ScheduleNotFound(RotaError):
@@ -137,6 +172,36 @@ class LimitNotFound(RotaError):
         super().__init__(f"there is no limit for {what}")
 
 
+class SessionNotFound(RotaError):
+    """No worker's session has this id (any more)."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"no session has the id {session_id!r:.80}; see: rota sessions list")
+
+
+class AlertNotFound(RotaError):
+    """There is no such alert rule, or no such alert that is not over."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(f"there is no {what}{hint}")
+
+
+class AlertRuleExists(RotaError):
+    """Another alert rule has the name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"an alert rule with the name {name!r} exists already; change it instead")
+        self.name = name
+
+
+class WebhookNotFound(RotaError):
+    """There is no webhook with this id."""
+
+    def __init__(self, webhook_id: str) -> None:
+        super().__init__(f"there is no webhook with the id {webhook_id!r}")
+        self.webhook_id = webhook_id
+
+
 class TaskNotFound(RotaError):
     """No task has this id (any more)."""
 
@@ -152,6 +217,32 @@ class NotRetryable(RotaError):
         super().__init__(
             f"task {task_id} is {state}; only failed and scheduled tasks can be retried"
         )
+        self.task_id = task_id
+        self.state = state
+
+
+class ActionNotFound(RotaError):
+    """No action has this id (any more): they are kept for 30 days after their end."""
+
+    def __init__(self, action_id: str) -> None:
+        super().__init__(f"no action has the id {action_id!r}; see: rota actions list")
+        self.action_id = action_id
+
+
+class NotWaiting(RotaError):
+    """The task runs or is over; only what waits can be amended."""
+
+    def __init__(self, task_id: str, state: str) -> None:
+        super().__init__(f"task {task_id} is {state}; only scheduled and ready ones can be amended")
+        self.task_id = task_id
+        self.state = state
+
+
+class NotFinished(RotaError):
+    """The task is not over; only what is can be deleted."""
+
+    def __init__(self, task_id: str, state: str) -> None:
+        super().__init__(f"task {task_id} is {state}; cancel it first, and delete it once it ended")
         self.task_id = task_id
         self.state = state
 
@@ -214,6 +305,22 @@ class StoreFull(StoreError):
     """The store's disk is full; nothing of the call was stored."""
 
 
+class SessionGone(StoreError):
+    """The session is over, and with it all that it held: its tasks run elsewhere."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id} is over; open a new one")
+        self.session_id = session_id
+
+
+class ClaimSuperseded(StoreError):
+    """A newer claim of the session has taken this one's place, or it was repeated elsewhere."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"a newer claim of session {session_id} stands")
+        self.session_id = session_id
+
+
 class KeyBusy(StoreError):
     """A transaction that is still open has the key; nothing of the call was stored."""
 
@@ -229,12 +336,20 @@ class Retry(Outcome):
     """Run again later; the attempt counts.
 
     `after` is a delay (seconds or `timedelta`) that is obeyed as it stands, for instance from a
-    server's `Retry-After`; without it the task's own backoff decides.
+    server's `Retry-After`; without it the task's own backoff decides, but not for less than
+    `least`.
     """
 
-    def __init__(self, message: str = "", *, after: float | timedelta | None = None) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        after: float | timedelta | None = None,
+        least: float | timedelta | None = None,
+    ) -> None:
         super().__init__(message or "the handler asked for a retry")
         self.after = after
+        self.least = least
 
 
 class Snooze(Outcome):

@@ -204,10 +204,14 @@ class CancelRequest(Struct, frozen=True):
 
 
 class Beat(Struct, frozen=True):
-    """The answer to a heartbeat: whether the session lives, and what it is asked to cancel."""
+    """The answer to a heartbeat: whether the session lives, and what it is asked to do.
+
+    `cancels` are the tasks that are asked to stop; with `drain` the worker is to end in good order.
+    """
 
     alive: bool
     cancels: tuple[CancelRequest, ...] = ()
+    drain: bool = False
 
 
 class Staged(Struct, frozen=True):
@@ -221,7 +225,9 @@ class Session(Struct, frozen=True):
     """A worker process's registration; one renewal covers every task that it holds (R3.1).
 
     `process` says which process of which machine it is, so that its neighbours can see its death
-    (see `rota.node.neighbours`); "" where that cannot be known.
+    (see `rota.node.neighbours`); "" where that cannot be known. `owner` is the id of the key by
+    which it came through a server, "" where it reaches the store directly. `drain_at` is when it
+    was asked to end in good order.
     """
 
     id: str
@@ -236,6 +242,8 @@ class Session(Struct, frozen=True):
     lease_until: Micros
     closed_at: Micros | None = None
     process: str = ""
+    owner: str = ""
+    drain_at: Micros | None = None
 
 
 class AttemptError(Struct, frozen=True, omit_defaults=True):
@@ -305,7 +313,12 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
-    """Which tasks to read; every field that is set must match."""
+    """Which tasks to read; every field that is set must match.
+
+    Of several states, queues, kinds or tenants one must; an empty tuple of the latter three matches
+    nothing. `id_or_key` is the beginning of one of them, `payload` has pairs of a path
+    (`student.id`) and the JSON scalar that is there.
+    """
 
     states: tuple[State, ...] = ()
     queue: str | None = None
@@ -320,6 +333,16 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     error_type: str | None = None
     created_from: Micros | None = None
     created_to: Micros | None = None
+    queues: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    tenants: tuple[str, ...] | None = None
+    session: str | None = None
+    run_from: Micros | None = None
+    run_to: Micros | None = None
+    finished_from: Micros | None = None
+    finished_to: Micros | None = None
+    id_or_key: str | None = None
+    payload: tuple[tuple[str, str], ...] = ()
     discarded: bool = False
     """Among the failed: those that were discarded, instead of those that were not."""
 

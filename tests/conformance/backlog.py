@@ -113,6 +113,7 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
         f"from {_SERIES[dialect].format(rows=SESSIONS)}"
         for prefix, closed in ((SESSION, "null"), (ENDED, str(NOW + MINUTE)))
     )
+    yield f"update session set claimed = 1, claim_open = {flag}"
     yield (
         "insert into task_key (kind, tenant, key, task_id, expires_at) "
         f"select 'send_result', '', 'hold-' || n, {ident(FINISHED)}, {NOW} + n "
@@ -122,6 +123,14 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
         f"insert into tally (minute, queue, kind, state, count{', shard' if klass else ''}) "
         f"select {NOW} - n * cast({MINUTE} as bigint), 'sms', 'send_result', 'completed', 7"
         f"{', -1' if klass else ''} "
+        f"from {_SERIES[dialect].format(rows=ROWS // 4)}"
+    )
+
+    counts = """'{"0":7,"2":7,"20":7}'"""
+    yield (
+        "insert into statistic (span, at, queue, kind, counts) "
+        f"select cast({MINUTE} as bigint), {NOW} - n * cast({MINUTE} as bigint), 'sms', "
+        f"'send_result', {counts}{'::jsonb' if klass else ''} "
         f"from {_SERIES[dialect].format(rows=ROWS // 4)}"
     )
 

@@ -9,6 +9,7 @@ import pytest
 
 from rota.contrib.embedded import EmbeddedPostgres
 from rota.store.base import Store
+from tests.conformance.backlog import pile_up
 from tests.support.places import DIALECTS, Place
 
 SECONDS = 45.0
@@ -29,22 +30,43 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.fixture(scope="session")
-def database() -> Iterator[str]:
-    """The address of a database that one test after another has to itself.
+def database(quick_server: EmbeddedPostgres) -> str:
+    """The address of a database that one test after another has to itself."""
+    return quick_server.create_database("conformance")
 
-    Its server does not wait for the disk: no test here pulls the plug, and there are hundreds.
+
+@pytest.fixture(scope="session")
+def postgres_backlog() -> Iterator[str]:
+    """The address of a database with a backlog, about which PostgreSQL has no statistics yet.
+
+    It takes long to make; the tests that read plans use it one after another.
     """
-    with EmbeddedPostgres({"fsync": "off", "full_page_writes": "off"}) as server:
-        yield server.create_database("conformance")
+    settings = {"fsync": "off", "autovacuum": "off", "shared_buffers": "256MB"}
+    with EmbeddedPostgres(settings) as server:
+        asyncio.run(pile_up(Place("postgres", server.url)))
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def sqlite_backlog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a backlog, about which SQLite has no statistics yet."""
+    path = tmp_path_factory.mktemp("backlog") / "rota.db"
+    asyncio.run(pile_up(Place("sqlite", str(path))))
+    return path
 
 
 @pytest.fixture(params=DIALECTS)
 def place(request: pytest.FixtureRequest, tmp_path: Path, runner: asyncio.Runner) -> Place:
     """An empty place for a store; a test for one dialect names it: `indirect=True`."""
+    with_store = "store" in request.fixturenames
     if request.param == "sqlite":
-        return Place("sqlite", str(tmp_path / "rota.db"))
-    place = Place("postgres", request.getfixturevalue("database"))
-    runner.run(place.renew() if "store" in request.fixturenames else place.clear())
+        place = Place("sqlite", str(tmp_path / "rota.db"))
+    else:
+        place = Place("postgres", request.getfixturevalue("database"))
+    if with_store:
+        runner.run(place.prepare(request.getfixturevalue("migrated_file")))
+    elif place.dialect == "postgres":
+        runner.run(place.clear())
     return place
 
 
@@ -52,8 +74,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, runner: asyncio.Runner
 def store(place: Place, runner: asyncio.Runner) -> Iterator[Store]:
     """A migrated, open store."""
     store = place.store()
-    runner.run(store.migrate())
-    runner.run(place.made())
     runner.run(store.open())
     yield store
     runner.run(store.close())

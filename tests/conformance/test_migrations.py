@@ -50,10 +50,29 @@ STEPS = {
     "raise_version",
     "running",
     "spend",
+    "goes_on",
+    "amend_scheduled",
+    "amend_ready",
+    "amendable",
+    "put_off",
+    "delete_finished",
+    "delete_dead_letters",
+    "add_alert",
+    "change_alert",
+    "drop_alert",
 }
 """What PostgreSQL does within one statement and SQLite, whose `with` cannot write, in several."""
 SERVER = {
+    "amend",
+    "delete_over",
+    "server_facts",
+    "open_transactions",
+    "prepared_transactions",
+    "replication_slots",
+    "table_use",
+    "move_alert",
     "send_hint",
+    "send_news",
     "read_clock",
     "history_days",
     "make_day",
@@ -69,6 +88,8 @@ SERVER = {
     "complete_inside",
     "held_free",
     "take_limited",
+    "take_numbered",
+    "take_numbered_limited",
     "fire_extra",
 }
 """What only a server needs: its clock, its days of history, its shards, its own functions; and as

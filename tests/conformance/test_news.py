@@ -82,3 +82,38 @@ async def test_a_listener_whose_line_breaks_says_so(place: Place, store: Store) 
         await place.rows(f"select pg_terminate_backend(pid) from ({query})")
         with pytest.raises(StoreUnavailable):
             await listening
+
+
+async def told(follower: Store, speaker: Store, make: Make, text: str) -> list[str | None]:
+    """What the follower hears of an announcement; repeated, for one may be lost."""
+    news: list[str | None] = []
+    following = asyncio.create_task(follower.follow(news.append))
+    async with asyncio.timeout(20):
+        while len(news) < 2:
+            await speaker.submit([make.task()], NOW)
+            await speaker.announce(text)
+            await follower.clock()
+    following.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await following
+    return news
+
+
+async def test_who_follows_is_told_what_was_announced_or_that_something_changed(
+    store: Store, other: Store, make: Make
+) -> None:
+    """R9.2: with None at the start, for what came before."""
+    first, *rest = await told(other, store, make, '["a",{}]')
+    assert first is None
+    assert set(rest) <= ({'["a",{}]'} if store.traits.announces else {None})
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_no_hint_is_taken_for_an_announcement(store: Store, other: Store, make: Make) -> None:
+    """Each has a channel of its own: workers do not wake for what was announced."""
+    news: list[int | None] = []
+    listening = asyncio.create_task(store.listen(news.append))
+    assert "x" in await told(other, store, make, "x")
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    assert set(news) <= {None}

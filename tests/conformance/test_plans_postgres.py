@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -10,7 +9,8 @@ import pytest
 from msgspec import Struct, structs
 
 from rota.config import ERRORS_KEPT, LEASE, LEVEL, MINUTE
-from rota.contrib.embedded import EmbeddedPostgres
+from rota.figures import Counted
+from rota.store import statistic_rows
 from rota.store.postgres.address import Address
 from rota.store.postgres.connections import Lines, Role
 from rota.store.schedule_rows import columns, to_json
@@ -28,7 +28,6 @@ from tests.conformance.backlog import (
     ROWS,
     SCHEDULE,
     SESSIONS,
-    pile_up,
     task_id,
 )
 from tests.support.explain import literal, steps, touched
@@ -56,6 +55,9 @@ EVERY_KEY = {"ready_pkey", "scheduled_pkey", "dead_letter_pkey", "finished_defau
 HOT = [
     Plan("next_lanes", Role.CLAIM, {"ready_lane"}),
     Plan("take", Role.CLAIM, {"ready_lane", "session_pkey"}),
+    Plan("take_numbered", Role.CLAIM, {"ready_lane", "session_pkey"}),
+    Plan("standing", Role.CLAIM, {"session_pkey"}),
+    Plan("begin_claim", Role.CLAIM, {"session_pkey"}),
     Plan("held", Role.CLAIM, {"ready_held"}, sorts=True),
     Plan("to_completed", Role.FINISH, {"ready_pkey"}, sorts=True),
     Plan("to_cancelled", Role.FINISH, {"ready_pkey"}, sorts=True),
@@ -79,8 +81,26 @@ HOT = [
     Plan("queues_with_work", Role.CLAIM, {"ready_lane"}),
 ]
 OTHERS = [
+    Plan("add_statistics", Role.DUTY, set(), sorts=True),
+    Plan("read_statistics", Role.READ, {"statistic_pkey"}, sorts=True),
+    Plan("read_ended", Role.READ, {"tally_pkey"}, sorts=True),
+    Plan("prune_statistics", Role.DUTY, {"statistic_pkey"}, sorts=True),
+    Plan("oldest_ready", Role.FIRE, {"ready_lane"}, sorts=True),
+    Plan("open_dead_letters", Role.FIRE, {"dead_letter_open"}, sorts=True),
+    Plan("holdings", Role.FIRE, {"ready_held"}, sorts=True),
+    Plan("served", Role.CALL, {"finished_default_finished_at_idx"}, sorts=True),
+    Plan("waiting_kinds", Role.CALL, {"ready_lane"}, sorts=True),
+    Plan("held_counts", Role.CALL, {"ready_held"}, sorts=True),
+    Plan("overrunning", Role.CALL, {"ready_held"}, sorts=True),
+    Plan("late_schedules", Role.CALL, {"schedule_due"}),
+    Plan("recent_dead_letters", Role.CALL, {"dead_letter_age"}),
+    Plan("end_claim", Role.CALL, {"session_pkey"}),
+    Plan("drain_session", Role.CALL, {"session_pkey"}),
     Plan("end_expired_sessions", Role.DUTY, {"session_pkey"}, sorts=True),
     Plan("ended_sessions_holding", Role.DUTY, {"ready_held"}, sorts=True),
+    Plan("placed", Role.CALL, EVERY_KEY),
+    Plan("amend", Role.CALL, {"scheduled_pkey", "ready_pkey"}, sorts=True),
+    Plan("delete_over", Role.CALL, {"dead_letter_pkey", "finished_default_pkey"}),
     Plan("cancel", Role.CALL, {"scheduled_pkey", "ready_pkey"}, sorts=True),
     Plan("retry_scheduled", Role.DUTY, {"scheduled_pkey"}),
     Plan("retry_failed", Role.DUTY, {"dead_letter_pkey"}),
@@ -106,6 +126,8 @@ OTHERS = [
     Plan("find_schedules", Role.READ, {"schedule_name_key"}),
     Plan("outdated_schedules", Role.DUTY, {"schedule_tz_data"}),
     Plan("slots", Role.READ, {"slot_pkey", "skip_slot"}, sorts=True),
+    Plan("slots_of", Role.READ, {"slot_pkey", "skip_slot"}, sorts=True),
+    Plan("slot_tasks", Role.READ, EVERY_KEY),
     Plan("forget_slots", Role.CALL, {"slot_pkey"}),
     Plan("forget_skips", Role.CALL, {"skip_slot"}),
     Plan("prune_slots", Role.DUTY, {"slot_age"}),
@@ -113,6 +135,9 @@ OTHERS = [
 ]
 
 _IDS = [*HELD_BY_IT, *OF_EACH]
+STATISTICS = statistic_rows.to_json(
+    [Counted(NOW - n * MINUTE, MINUTE, "sms", "send_result", {0: 1}) for n in range(20)]
+)
 VALUES: dict[str, Any] = {
     "queues": ["sms", "mail"],
     "classes": [2, 1],
@@ -142,6 +167,7 @@ VALUES: dict[str, Any] = {
     "kinds": ["send_result", "send_result"],
     "keys": ["hold-1", "hold-2"],
     "lease_until": NOW + LEASE,
+    "number": 1,
     "since": NOW,
     "until": NOW + 50,
     "queue": None,
@@ -172,7 +198,23 @@ VALUES: dict[str, Any] = {
     "more_skipped": 1,
     "names": ["report-7", "report-8"],
     "paused": None,
+    "paused_tenants": ["board"],
+    "paused_kinds": [],
+    "span": MINUTE,
+    "step": MINUTE,
+    "by_queue": True,
+    "by_kind": False,
+    "apart": MINUTE,
+    "rows": STATISTICS,
     "version": 0,
+    "old_queues": ["sms"] * len(_IDS),
+    "old_priorities": [5] * len(_IDS),
+    "old_run_ats": [NOW] * len(_IDS),
+    "priorities": [1] * len(_IDS),
+    "with_timeout": "true",
+    "timeout": MINUTE,
+    "with_tags": "true",
+    "tags": ["vip"],
 } | {"kind": None, "source": None, "tenant": None, "id": OF_EACH[0]}
 OF_SCHEDULES = {"slots", "forget_slots", "forget_skips", "has_schedule", "remove_schedule"}
 """Statements of which `id` is that of a schedule."""
@@ -211,27 +253,28 @@ def assert_follows_its_indexes(wanted: Plan, found: dict[str, Any]) -> None:
     assert touched(found) <= PAGES
 
 
-@pytest.fixture(scope="module")
-def backlog() -> Iterator[str]:
-    """The address of a database with a backlog, about which PostgreSQL has no statistics yet."""
-    settings = {"fsync": "off", "autovacuum": "off", "shared_buffers": "256MB"}
-    with EmbeddedPostgres(settings) as server:
-        asyncio.run(pile_up(Place("postgres", server.url)))
-        yield server.url
-
-
 @pytest.fixture(scope="module", params=["unknown", "gathered"])
-def statistics(request: pytest.FixtureRequest, backlog: str) -> str:
+def statistics(request: pytest.FixtureRequest, postgres_backlog: str) -> str:
     """The same, before and after what autovacuum does to tables that have grown."""
     if request.param == "gathered":
-        asyncio.run(Place("postgres", backlog).run("vacuum analyze"))
-    return backlog
+        asyncio.run(Place("postgres", postgres_backlog).run("vacuum analyze"))
+    return postgres_backlog
 
 
 def values_for(plan: Plan) -> dict[str, Any]:
+    if plan.block in ("read_statistics", "read_ended"):
+        return {"since": NOW - 60 * MINUTE, "until": NOW}
+    if plan.block == "served":
+        return {"since": NOW + ROWS - 100}
+    if plan.block == "waiting_kinds":
+        return {"queues": ["sms"]}
+    if plan.block == "amend":
+        return {"queues": ["sms"] * len(_IDS), "classes": [1] * len(_IDS)}
     due = ("stage", "revoke_overdue", "expire_ready", "expire_scheduled", "due_schedules")
     if plan.block == "live":
         return {"ids": [task_id(SCHEDULE, n) for n in range(1, 101)]}
+    if plan.block == "slots_of":
+        return {"ids": [CHATTY], "before": NOW - 50, "limit": 30}
     if plan.block in ("queue_depths", "tenant_depths"):
         return {"names": ["board", "sms", "school-7"]}
     if plan.block in OF_SCHEDULES:
@@ -281,9 +324,9 @@ async def test_a_hot_statement_needs_no_help_from_settings(
     assert_follows_its_indexes(plan, found)
 
 
-async def test_the_large_tables_are_large(backlog: str) -> None:
+async def test_the_large_tables_are_large(postgres_backlog: str) -> None:
     """A bound that nothing could break would prove nothing."""
-    sizes = await Place("postgres", backlog).rows("""
+    sizes = await Place("postgres", postgres_backlog).rows("""
         select relname, pg_relation_size(oid) / 8192 from pg_class
         where relname in ('ready', 'scheduled', 'finished_default')
     """)

@@ -14,9 +14,9 @@ from tests.support.places import DIALECTS, Place
 
 
 @pytest.fixture(scope="session")
-def database(postgres_server: EmbeddedPostgres) -> str:
+def database(quick_server: EmbeddedPostgres) -> str:
     """The address of a database that one test after another has to itself."""
-    return postgres_server.create_database("engine")
+    return quick_server.create_database("engine")
 
 
 @pytest.fixture(params=DIALECTS)
@@ -34,11 +34,12 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def engine(place: Place, clock: ManualClock, runner: asyncio.Runner) -> Iterator[Engine]:
+def engine(
+    place: Place, clock: ManualClock, runner: asyncio.Runner, migrated_file: Path
+) -> Iterator[Engine]:
     """An engine whose store is migrated and open."""
+    runner.run(place.prepare(migrated_file))
     store = place.store()
-    runner.run(store.migrate())
-    runner.run(place.wipe())
     engine = Engine(store, clock, new_rng(1))
     runner.run(engine.open())
     yield engine

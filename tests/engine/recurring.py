@@ -18,7 +18,7 @@ from rota.policy.retry import Backoff
 from rota.schedule import Firing, Policy, Rule, Schedule, Slot, SlotState
 from rota.slot_task import reckoned
 from rota.store.base import Store
-from rota.telemetry import SILENT, Firings, Telemetry
+from rota.telemetry import SILENT, Firings, Silent, Telemetry
 from tests.support.factories import NOW, Make
 from tests.support.places import Place
 from tests.support.schedules import REPORT, a_schedule, read
@@ -99,7 +99,7 @@ class Hands:
         return await self._engine.finish(self.session.id, reports)
 
 
-class Kept(Telemetry):
+class Kept(Silent):
     """Keeps what it is told."""
 
     def __init__(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -121,9 +122,9 @@ async def test_lanes_at_their_caps_do_not_hold_up_the_others(
 def _count(patch: pytest.MonkeyPatch, engine: Engine, name: str, calls: Counter[str]) -> None:
     call = getattr(engine.store, name)
 
-    async def counted(*args: object) -> object:
+    async def counted(*args: Any, **named: Any) -> object:
         calls[name] += 1
-        return await call(*args)
+        return await call(*args, **named)
 
     patch.setattr(engine.store, name, counted)
 
@@ -285,7 +286,7 @@ async def test_a_worker_with_the_limit_locked_is_not_waited_for(
     await engine.submit(make.tasks(3, queue="sms"))
     take = engine.store.take
 
-    async def busy(*args: object) -> Taken:
+    async def busy(*args: Any, **named: Any) -> Taken:
         return Taken([], blocked=(Blocked(CAP.id, Held.BUSY),))
 
     monkeypatch.setattr(engine.store, "take", busy)

@@ -254,6 +254,7 @@ def test_each_reason_is_shown_with_its_code_and_until_when(case: Case) -> None:
     shown = view(explained)
 
     assert words in shown["summary"]
+    assert len(shown["sentences"]) == len(shown["reasons"])
     assert (shown["task"], shown["as_of"]) == (explained.task.id, "2027-01-15T08:00:00.000000Z")
     for reason in shown["reasons"]:
         assert reason["code"] in CODES

@@ -167,6 +167,14 @@ class TestFailure:
 
         assert (move.to, move.run_at) == (State.SCHEDULED, NOW + waits)
 
+    @pytest.mark.parametrize(("least", "waits"), [(None, 2), (1, 2), (2, 2), (60, 60)])
+    def test_the_backoff_is_at_least_what_is_asked_for(self, least: int | None, waits: int) -> None:
+        """R4.2: what a server says in Retry-After is a floor."""
+        ending = Failed(ERROR, least=None if least is None else least * SECOND)
+        move = decide(claimed(), ending, PLAIN, NOW, 0.9)
+
+        assert (move.to, move.run_at) == (State.SCHEDULED, NOW + waits * SECOND)
+
 
 class TestWaiting:
     @pytest.mark.parametrize(

@@ -7,12 +7,14 @@ from rota.clock import Clock, Rng
 from rota.config import SECOND
 from rota.engine.looking import Looking, windows
 from rota.engine.sharing import Known
+from rota.errors import ClaimSuperseded
 from rota.model import Claimed, Lane, Micros, Share
 from rota.policy import fairness
 from rota.policy.costs import lane_of
 from rota.policy.limits import closed_until, room_of, soonest
 from rota.policy.terms import Terms
 from rota.policy.turns import correct
+from rota.remote import Numbered
 from rota.shares import Blocked, Held, Taken
 from rota.store.base import Store
 
@@ -41,17 +43,26 @@ class Claims:
         self._looking = Looking(store, known, self._turns)
 
     async def claim(
-        self, session_id: str, queues: Sequence[str], slots: int, avoid: Sequence[str], spare: int
+        self,
+        session_id: str,
+        queues: Sequence[str],
+        slots: int,
+        avoid: Sequence[str],
+        spare: int,
+        *,
+        tenant: str | None = None,
+        numbered: Numbered | None = None,
     ) -> Claim:
         """Take at most `slots` tasks; fewer only if there are no more, or others take them.
 
-        Nothing is taken by settings that were changed before the claim began (invariant 4).
+        Nothing is taken by settings that were changed before the claim began (invariant 4), nor
+        under a number that is not the session's newest: that is `ClaimSuperseded`.
         """
-        one = _Going(session_id, slots, avoid, spare)
+        one = _Going(session_id, slots, avoid, spare, numbered)
         self._looking.began()
         for window in windows(self._looking, queues):
             for _ in range(STALE_TRIES):
-                lanes, terms = await self._looking.lanes(window, slots)
+                lanes, terms = await self._looking.lanes(window, slots, tenant)
                 if not await self._fill(one, lanes, terms):
                     break
                 await self._known.read()
@@ -73,12 +84,14 @@ class Claims:
             if not shares:
                 one.spared = one.spared or bool(lanes and one.left)
                 return False
+            await self._begin(one)
             taken = await self._store.take(
                 one.session_id,
                 shares,
                 (*one.avoid, *terms.paused_kinds),
                 self._clock.now(),
                 terms.version,
+                number=None if one.numbered is None else one.numbered.number,
             )
             if taken.stale:
                 return True
@@ -88,6 +101,15 @@ class Claims:
                 lanes = await self._open(one, lanes, terms)
         self._looking.more = self._looking.more or bool(lanes)
         return False
+
+    async def _begin(self, one: "_Going") -> None:
+        """Make a numbered claim known before it takes anything; one without work needs not."""
+        if one.numbered is None or one.numbered.begun:
+            return
+        number = one.numbered.number
+        if not await self._store.begin_claim(one.session_id, number, self._clock.now()):
+            raise ClaimSuperseded(one.session_id)
+        one.numbered.begun = True
 
     def _settle(
         self,
@@ -162,8 +184,16 @@ class Claims:
 class _Going:
     """A claim that is under way."""
 
-    def __init__(self, session_id: str, slots: int, avoid: Sequence[str], spare: int) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        slots: int,
+        avoid: Sequence[str],
+        spare: int,
+        numbered: Numbered | None,
+    ) -> None:
         self.session_id = session_id
+        self.numbered = numbered
         self.avoid = avoid
         self.left = slots
         self.tasks: list[Claimed] = []

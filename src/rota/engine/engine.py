@@ -1,15 +1,25 @@
 """The engine carries out every verb: it asks policy what to do and tells the store to do it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rota.backend import Claim, Report
-from rota.clock import Clock, Ids, Rng
+from rota.clock import Clock, Ids, Rng, wall
+from rota.config import SECOND
+from rota.engine.access import Access
+from rota.engine.actions import Actions
+from rota.engine.alerts import Alerts
 from rota.engine.claim import Claims
+from rota.engine.diagnosis import Diagnosis
 from rota.engine.finish import ranked, transitions
+from rota.engine.news import Paper, Topic
 from rota.engine.overload import Overload
 from rota.engine.reap import reap
 from rota.engine.recurring import Recurring
+from rota.engine.remote import Remote
 from rota.engine.sharing import Sharing
+from rota.engine.statistics import Statistics
+from rota.engine.submissions import Submissions
+from rota.errors import Overloaded
 from rota.model import (
     Accepted,
     CancelOutcome,
@@ -39,7 +49,9 @@ HELD_BATCH = 10_000
 _WAITING = (State.READY, State.SCHEDULED)
 
 
-class Engine(Recurring, Sharing):
+class Engine(
+    Recurring, Sharing, Access, Statistics, Alerts, Submissions, Actions, Remote, Diagnosis
+):
     """Implements `rota.backend.Backend` against a store.
 
     One engine belongs to one event loop. The fairness of its claims is carried over from claim to
@@ -58,13 +70,17 @@ class Engine(Recurring, Sharing):
         super().__init__(store, clock, Ids(rng), rng, telemetry)
         self._retention = retention
         self._claims = Claims(store, clock, rng, self._known)
+        self._remote_claims = {}
         self._overload = Overload(store, clock)
 
     async def open(self) -> None:
         await self.store.open()
         await self.measure()
+        self.vitals.opened = True
 
     async def close(self) -> None:
+        await self.measuring.close()
+        await self.news.close()
         await self.store.close()
 
     async def measure(self) -> None:
@@ -72,30 +88,46 @@ class Engine(Recurring, Sharing):
         if self.store.traits.shared_clock:
             store_time = await self.store.clock()
             self.clock.observe(store_time, self.clock.monotonic())
+            self.vitals.offset = (wall() - store_time) / SECOND
 
     # -- callers --------------------------------------------------------------------------------
 
     async def submit(self, tasks: Sequence[NewTask]) -> list[Accepted]:
+        now, tasks = await self._let_in(tasks)
+        accepted = await self.store.submit(tasks, now)
+        self.measuring.submitted(tasks, accepted)
+        await self._tell_of(tasks, now)
+        await self.measuring.flush_now_and_then()
+        return accepted
+
+    async def _let_in(self, tasks: Sequence[NewTask]) -> tuple[Micros, Sequence[NewTask]]:
         # A clock that was set back since the tasks were made must not put off what is due at once.
         now = max(self.clock.now(), *(task.created_at for task in tasks))
         terms = await self._known.fresh()
         if terms.aged:
             tasks = ranked(tasks, terms)
-        tasks = await self._overload.admit(tasks, now, terms)
-        accepted = await self.store.submit(tasks, now)
+        try:
+            return now, await self._overload.admit(tasks, now, terms)
+        except Overloaded:
+            self.measuring.refused(tasks)
+            raise
+
+    async def _tell_of(self, tasks: Sequence[NewTask], now: Micros) -> None:
+        self.news.submitted(tasks, now)
         await self._hint([_stirs_at(task, now) for task in tasks], now)
-        return accepted
 
     async def cancel(
         self, ids: Sequence[str], deadline: Micros | None = None
     ) -> list[CancelOutcome]:
         outcomes = await self.store.cancel(ids, self.clock.now(), deadline)
+        self.news.settled(ids, outcomes)
         if CancelOutcome.ACCEPTED in outcomes:
             await self.store.notify(CHANGED)  # the workers ask soon what they are to stop
         return outcomes
 
     async def retry(self, ids: Sequence[str]) -> list[RetryOutcome]:
         outcomes = await self.store.retry(ids, self.clock.now())
+        self.news.retried(ids, outcomes)
         if RetryOutcome.COMPLETED in outcomes:
             await self._hint_anywhere()
         return outcomes
@@ -121,18 +153,26 @@ class Engine(Recurring, Sharing):
         now = self.clock.now()
         copies = self._ids.many(now, len(ids))
         made = await self.store.replay(ids, copies, now)
+        self.news.replayed(ids, made)
         if any(copy and copy.created for copy in made):
             await self._hint_anywhere()
         return made
 
     async def edit_payload(self, task_id: str, payload: str) -> bool:
-        return await self.store.edit_payload(task_id, payload)
+        edited = await self.store.edit_payload(task_id, payload)
+        if edited:
+            self.news.touched(Topic.DEAD_LETTERS, [task_id], "edited")
+        return edited
 
     async def discard(self, ids: Sequence[str], reason: str) -> list[bool]:
-        return await self.store.discard(ids, reason, self.clock.now())
+        done = await self.store.discard(ids, reason, self.clock.now())
+        self.news.dead_letters(ids, done, "discarded")
+        return done
 
     async def restore(self, ids: Sequence[str]) -> list[bool]:
-        return await self.store.restore(ids)
+        done = await self.store.restore(ids)
+        self.news.dead_letters(ids, done, "failed")
+        return done
 
     async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
         return await self.store.groups(where, limit)
@@ -147,6 +187,7 @@ class Engine(Recurring, Sharing):
 
     async def open_session(self, session: Session) -> None:
         await self.store.open_session(session)
+        self.news.touched(Topic.SESSIONS, [session.id], "opened")
 
     async def claim(
         self,
@@ -157,7 +198,11 @@ class Engine(Recurring, Sharing):
         *,
         spare: int = 0,
     ) -> Claim:
-        return await self._claims.claim(session_id, queues, slots, avoid, spare)
+        claim = await self._claims.claim(session_id, queues, slots, avoid, spare)
+        self.measuring.claimed(claim.tasks, self.clock.now())
+        self.news.claimed(claim.tasks)
+        await self.measuring.flush_now_and_then()
+        return claim
 
     async def held(self, session_id: str) -> list[Claimed]:
         return await self.store.held(session_id, HELD_BATCH)
@@ -166,12 +211,14 @@ class Engine(Recurring, Sharing):
         now = self.clock.now()
         moves = transitions(reports, now, self._rng, self._known.aging)
         applied = await self.store.finish(session_id, moves, now)
+        self.measuring.finished(reports, moves, applied, now)
+        self.news.finished(reports, moves, applied)
         await self._gates.left(
             report.task.concurrency_key
             for report, move in zip(reports, moves, strict=True)
             if move.to is not State.READY
         )
-        self._claims.ended(reports)
+        self._remote_claims.get(session_id, self._claims).ended(reports)
         # What was handed back or is to be tried again is news to the other workers, and so is room
         # under a cap.
         news = [move.run_at for move in moves if move.to in _WAITING]
@@ -181,10 +228,13 @@ class Engine(Recurring, Sharing):
         return applied
 
     async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
-        return await self.store.note(session_id, notes)
+        kept = await self.store.note(session_id, notes)
+        self.news.noted(notes)
+        return kept
 
     async def close_session(self, session_id: str) -> None:
         await self.store.close_session(session_id, self.clock.now())
+        self.news.touched(Topic.SESSIONS, [session_id], "closed")
 
     def pulse(self) -> Pulse:
         return self.store.pulse()
@@ -192,21 +242,37 @@ class Engine(Recurring, Sharing):
     async def listen(self, wake: Wake) -> None:
         await self.store.listen(wake)
 
+    async def follow(self, heard: Callable[[Paper], None]) -> None:
+        """Call `heard` with what other processes change, until cancelled (R9.2)."""
+        await self.store.follow(lambda text: heard(self.news.read(text)))
+
     async def wake(self) -> None:
+        self.news.unknown(Topic.TASKS)
         await self.store.notify(CHANGED)
 
     # -- duties ---------------------------------------------------------------------------------
 
     async def stage(self) -> Staged:
         staged = await self.store.stage(self.clock.now(), STAGE_BATCH)
+        await self.measuring.ticked("stage")
+        await self.measuring.flush_now_and_then()
         if staged.moved:
+            self.news.unknown(Topic.TASKS)
             await self.store.notify(0)
         return staged
 
     async def reap(self) -> int:
         await self._known.fresh()
-        returned = await reap(self.store, self.clock, self._rng, self._gates, self._known.aging)
+        returned = await reap(
+            self.store,
+            self.clock,
+            self._rng,
+            self._gates,
+            aging=self._known.aging,
+            lost=self.measuring.lost,
+        )
         if returned:
+            self.news.unknown(Topic.TASKS, Topic.SESSIONS, Topic.DEAD_LETTERS)
             await self.store.notify(0)
         return returned
 
@@ -215,10 +281,16 @@ class Engine(Recurring, Sharing):
         revoked = await self.store.revoke_overdue(now, SWEEP_BATCH)
         if revoked and self._known.terms is not None and self._known.terms.limited:
             await self.store.notify(0)  # there may be room under a cap
-        return len(revoked) + await self.store.expire(now, SWEEP_BATCH)
+        expired = await self.store.expire(now, SWEEP_BATCH)
+        self.measuring.expired(expired)
+        if revoked or expired:
+            self.news.unknown(Topic.TASKS)
+        return len(revoked) + expired
 
     async def prune(self) -> int:
-        return await self.store.prune(self.clock.now(), self._retention, PRUNE_BATCH)
+        forgotten = await self._forget_actions(PRUNE_BATCH)
+        pruned = await self.store.prune(self.clock.now(), self._retention, PRUNE_BATCH)
+        return forgotten + pruned
 
     async def _hint(self, run_ats: Sequence[Micros], now: Micros) -> None:
         """Tell sleeping workers, after the commit: there is work now, or will be then."""

@@ -1,15 +1,16 @@
 """Firing: slots that have come become tasks, on whichever node comes first (R6.4)."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rota.clock import Clock, Ids, Rng
 from rota.config import COUNTED_SLOTS, SECOND
 from rota.engine.finish import ranked
+from rota.engine.newsroom import Newsroom
 from rota.engine.sharing import Known
 from rota.engine.unfired import Unfired
 from rota.errors import StoreError
-from rota.model import Micros
+from rota.model import Micros, NewTask
 from rota.outage import OUTAGES
 from rota.policy.calendar import Calendar
 from rota.policy.firing import Plan, plan
@@ -52,6 +53,8 @@ class Fire:
         telemetry: Telemetry,
         *,
         known: Known,
+        stored: Callable[[Sequence[NewTask]], None],
+        news: Newsroom,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -59,6 +62,8 @@ class Fire:
         self._rng = rng
         self._telemetry = telemetry
         self._known = known
+        self._stored = stored
+        self._news = news
         self._unfired = Unfired(telemetry)
 
     async def step(self) -> Fired:
@@ -87,6 +92,7 @@ class Fire:
         for batch in self._batches([*due[turn:], *due[:turn]], now, terms):
             answers = await self._fire(batch, now)
             applied = [one for one, answer in zip(batch, answers, strict=True) if answer]
+            self._stored([run.task for _, firing in applied for run in firing.runs])
             await self._tell(applied)
             done += (firing for _, firing in applied)
             if not applied:
@@ -169,6 +175,8 @@ class Fire:
         elif any(firing.runs for _, firing in applied):
             await self._store.notify(0)
         answered = self._clock.now()
+        for due, firing in applied:
+            self._news.fired(due, firing, answered)
         seen = [_seen(due, firing, answered) for due, firing in applied]
         try:
             self._telemetry.fired(seen)

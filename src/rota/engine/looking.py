@@ -34,21 +34,32 @@ class Looking:
         """Begin a claim."""
         self.more = False
 
-    async def lanes(self, queues: Sequence[str], slots: int) -> tuple[list[Lane], Terms]:
-        """Return the next lanes of these queues that may be served, and on which terms."""
+    async def lanes(
+        self, queues: Sequence[str], slots: int, tenant: str | None = None
+    ) -> tuple[list[Lane], Terms]:
+        """Return the next lanes of these queues that may be served, and on which terms.
+
+        With a `tenant` only its own: whoever works for one tenant sees no other.
+        """
         terms = await self._known.any()
         while True:
             open_ = [queue for queue in queues if queue not in terms.paused_queues]
             wanted = looks(self._turns, open_)
             limit = _limit(slots, len(wanted), any(map(terms.by_time, open_)))
+            if tenant is not None:
+                wanted = [Look(one.queue, one.cls, tenant, inclusive=True) for one in wanted]
+                limit = 1
             answer = await self._store.lanes(wanted, limit)
             if answer.version == terms.version:
                 break
             before, terms = terms, await self._known.read()
             if before.paused_queues == terms.paused_queues:
                 break
-        found(self._turns, answer.lanes, limit)
         self._turns.rooms.keep(terms.by_id)
+        if tenant is not None:
+            own = tenant not in terms.paused_tenants
+            return [lane for lane in answer.lanes if own and lane.tenant == tenant], terms
+        found(self._turns, answer.lanes, limit)
         if not terms.paused_tenants:
             return answer.lanes, terms
         return await self._served(answer.lanes, limit, terms), terms

@@ -1,10 +1,10 @@
 """Reaping: sessions whose lease has run out give back what they held (R3.1, R3.8)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rota.clock import Clock, Rng
 from rota.engine.gates import Gates
-from rota.model import Micros, State
+from rota.model import Claimed, Micros, State
 from rota.policy.lifecycle import LeaseLost, decide
 from rota.policy.retry import Backoff
 from rota.store.base import Store
@@ -17,7 +17,13 @@ _UNUSED = Backoff()
 
 
 async def reap(
-    store: Store, clock: Clock, rng: Rng, gates: Gates, aging: Callable[[str], Micros]
+    store: Store,
+    clock: Clock,
+    rng: Rng,
+    gates: Gates,
+    *,
+    aging: Callable[[str], Micros],
+    lost: Callable[[Sequence[Claimed]], None],
 ) -> int:
     """Return how many tasks were taken back from sessions that are over.
 
@@ -33,7 +39,9 @@ async def reap(
                 decide(task, LeaseLost(), _UNUSED, now, rng.random(), aging=aging(task.queue))
                 for task in held
             ]
-            applied = sum(await store.finish(session_id, moves, now))
+            answers = await store.finish(session_id, moves, now)
+            lost([task for task, taken in zip(held, answers, strict=True) if taken])
+            applied = sum(answers)
             over = {move.id for move in moves if move.to is not State.READY}
             await gates.left(task.concurrency_key for task in held if task.id in over)
             returned += applied

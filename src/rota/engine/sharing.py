@@ -4,9 +4,19 @@ from collections.abc import Sequence
 
 from rota.backend import Report
 from rota.clock import Clock
+from rota.engine.news import Change, Topic
+from rota.engine.newsroom import Newsroom
 from rota.model import Micros
 from rota.policy.terms import Terms
-from rota.shares import Depth, Limit, LimitUse, Settings
+from rota.shares import (
+    Depth,
+    KindSettings,
+    Limit,
+    LimitUse,
+    QueueSettings,
+    Settings,
+    TenantSettings,
+)
 from rota.store.base import CHANGED, Store
 from rota.store.sharing import AnySettings
 
@@ -65,22 +75,25 @@ class Sharing:
 
     store: Store
     clock: Clock
+    news: Newsroom
     _known: Known
 
     async def settings(self) -> Settings:
         return await self.store.settings()
 
     async def put_settings(self, new: AnySettings, version: int) -> bool:
-        return await self._changed(await self.store.put_settings(new, version))
+        return await self._changed(await self.store.put_settings(new, version), _of(new))
 
     async def drop_settings(self, old: AnySettings) -> bool:
-        return await self._changed(await self.store.drop_settings(old))
+        return await self._changed(await self.store.drop_settings(old), _of(old))
 
     async def put_limit(self, limit: Limit, version: int) -> bool:
-        return await self._changed(await self.store.put_limit(limit, version))
+        change = Change(limit.id, "limit", limit.queue, limit.tenant)
+        return await self._changed(await self.store.put_limit(limit, version), change)
 
     async def drop_limit(self, limit_id: str) -> bool:
-        return await self._changed(await self.store.drop_limit(limit_id))
+        dropped = await self.store.drop_limit(limit_id)
+        return await self._changed(dropped, Change(limit_id, "limit"))
 
     async def limit_use(self, limit_ids: Sequence[str]) -> list[LimitUse]:
         return await self.store.limit_use(limit_ids, self.clock.now())
@@ -93,9 +106,20 @@ class Sharing:
     async def queues_with_work(self) -> list[str]:
         return await self.store.queues_with_work(QUEUES_MOST)
 
-    async def _changed(self, changed: bool) -> bool:
+    async def _changed(self, changed: bool, change: Change) -> bool:
         """Tell the nodes: what waited may be started now."""
         if changed:
+            self.news.add(Topic.QUEUES, [change])
             self._known.terms = None
             await self.store.notify(CHANGED)
         return changed
+
+
+def _of(settings: AnySettings) -> Change:
+    match settings:
+        case QueueSettings():
+            return Change(settings.name, "queue", queue=settings.name)
+        case TenantSettings():
+            return Change(settings.name, "tenant", tenant=settings.name)
+        case KindSettings():
+            return Change(settings.name, "kind")

@@ -51,12 +51,13 @@ class Failed(Struct, frozen=True):
     """The handler raised.
 
     `permanent` means that running it again would not help; `after` is a delay in microseconds
-    that is obeyed in place of the task's own backoff (R4.2).
+    that is obeyed in place of the task's own backoff, `least` one that this is at least (R4.2).
     """
 
     error: AttemptError
     permanent: bool = False
     after: Micros | None = None
+    least: Micros | None = None
 
 
 class TimedOut(Struct, frozen=True):
@@ -144,14 +145,14 @@ def _failed(
     match ending:
         case Failed(permanent=True):
             return _moved(task, State.FAILED, error=error, reason="permanent")
-        case Failed(after=wait):
+        case Failed(after=wait, least=least):
             reason = "attempts_exhausted"
         case TimedOut():
-            wait, reason = None, "timed_out"
+            wait, least, reason = None, None, "timed_out"
     if task.attempt >= policy.max_attempts:
         return _moved(task, State.FAILED, error=error, reason=reason)
     if wait is None:
-        wait = delay(policy, task.attempt, chance)
+        wait = max(delay(policy, task.attempt, chance), least or 0)
     return _moved(task, State.SCHEDULED, run_at=_later(now, wait), error=error)
 
 
