@@ -1,0 +1,206 @@
+"""The ASGI application: every call goes through here, whatever its route (ADR 20)."""
+
+import logging
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+import msgspec
+
+from rota.errors import InvalidTask
+from rota.payload import find_nul
+from rota.server import decoding
+from rota.server.asgi import Receive, Scope, Send
+from rota.server.body import Body, check_media, has_body
+from rota.server.caller import NOBODY, Caller
+from rota.server.deadlines import Deadlines
+from rota.server.place import Place
+from rota.server.problems import Problem, answer_of
+from rota.server.query import read_query
+from rota.server.reply import flow, head, reply
+from rota.server.route import Answer, Call, Route, Stream
+from rota.server.table import Found, Ready, Table
+
+log = logging.getLogger("rota.server")
+
+IN_FLIGHT_MOST = 2_000
+"""So many calls are under way at once, those that wait among them; more are told to come back."""
+
+
+class Access(Protocol):
+    """Says who is calling, and keeps the record of what was changed (see `rota.server.access`)."""
+
+    async def admit(
+        self, route: Route | None, headers: dict[str, str], address: str, method: str
+    ) -> Caller:
+        """Return who is calling; a `Problem` (401, 403, 421, 429) if they may not come in.
+
+        `route` is None if there is none for the path: without a key that is not told either.
+        """
+        ...
+
+    def leave(self, call: Call, answer: Answer | None, error: Exception | None) -> Awaitable[None]:
+        """Take note of what became of a call that changes something (S17)."""
+        ...
+
+
+class Front:
+    """Answers HTTP requests by the table of routes."""
+
+    def __init__(
+        self, place: Place, table: Table, access: Access, *, most: int = IN_FLIGHT_MOST
+    ) -> None:
+        self.place = place
+        self.table = table
+        self.in_flight = 0
+        self._access = access
+        self._most = most
+        self._deadlines = Deadlines(place.clock)
+        place.admit = access.admit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; everything that goes wrong becomes a problem."""
+        if scope["type"] != "http":
+            raise NotImplementedError("the server speaks HTTP")
+        clock = self.place.clock
+        began = clock.monotonic()
+        request_id = self.place.ids.new(clock.now())
+        method: str = scope["method"]
+        found, missing = self._find(scope, method)
+        self.in_flight += 1
+        self.place.metrics.in_flight = self.in_flight
+        status = 499
+        try:
+            try:
+                answer = await self._answer(scope, receive, request_id, found, missing)
+                headers = head(answer, request_id)
+            except Exception as error:
+                answer = answer_of(error, scope["path"], request_id)
+                headers = head(answer, request_id)
+            if isinstance(answer, Stream):
+                status = 200
+                await flow(send, receive, answer, headers)
+            else:
+                status = answer.status
+                await reply(send, answer, headers, bodiless=method == "HEAD")
+        finally:
+            self.in_flight -= 1
+            self.place.metrics.in_flight = self.in_flight
+            template = "unmatched" if found is None else found.ready.route.path
+            self.place.seen(template, method, status, clock.monotonic() - began)
+
+    async def _answer(
+        self,
+        scope: Scope,
+        receive: Receive,
+        request_id: str,
+        found: Found | None,
+        missing: Problem | None,
+    ) -> Answer | Stream:
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        address = (scope.get("client") or ("", 0))[0]
+        caller = await self._let_in(found, headers, address, scope["method"])
+        if found is None:
+            if missing is None:  # somebody asks what there is
+                return Answer(status=204, headers=(("Allow", self.table.allowed(_path(scope))),))
+            raise missing
+        route = found.ready.route
+        call = Call(
+            place=self.place,
+            route=route,
+            caller=caller,
+            request_id=request_id,
+            address=address,
+            headers=headers,
+            path=found.path,
+            query=None if route.any_query else _query(route, scope),
+        )
+        body = Body(receive, headers, route.most, self._deadlines)
+        call.gone = body.gone
+        if route.raw:
+            check_media(headers, route.media)
+            call.raw = body.chunks()
+        elif found.ready.body is not None:
+            call.body = await _read(found.ready, headers, body)
+        return await self._carry_out(call)
+
+    async def _let_in(
+        self, found: Found | None, headers: dict[str, str], address: str, method: str
+    ) -> Caller:
+        """Return who is calling, who may call what was found; `Problem` if they may not come in."""
+        route = None if found is None else found.ready.route
+        if route is None or route.roles is not None:
+            self._check_room()
+        caller = await self._access.admit(route, headers, address, method)
+        if route is None:
+            return caller
+        if route.roles is None:
+            return NOBODY
+        if not caller.may(route.roles):
+            needed = " or ".join(sorted(route.roles))
+            raise Problem("forbidden", f"this takes a key with the role {needed}")
+        return caller
+
+    def _check_room(self) -> None:
+        if self.place.draining:
+            raise Problem(
+                "shutting_down",
+                "this server stops; another one, or the next, will answer",
+                headers=(("Retry-After", "1"), ("Connection", "close")),
+            )
+        if self.in_flight > self._most:
+            raise Problem(
+                "busy",
+                f"{self._most:,} calls are under way; try again",
+                headers=(("Retry-After", "1"),),
+            )
+
+    def _find(self, scope: Scope, method: str) -> tuple[Found | None, Problem | None]:
+        path = _path(scope)
+        try:
+            if method == "OPTIONS":
+                self.table.allowed(path)
+                return None, None
+            found = self.table.find("GET" if method == "HEAD" else method, path)
+        except Problem as missing:
+            return None, missing
+        if method == "HEAD" and found.ready.route.stream:
+            return None, Problem("method_not_allowed", "a stream has no HEAD; open it with GET")
+        return found, None
+
+    async def _carry_out(self, call: Call) -> Answer | Stream:
+        if call.route.audit is None:
+            return await call.route.run(call)
+        try:
+            answer = await call.route.run(call)
+        except Exception as error:
+            await self._access.leave(call, None, error)
+            raise
+        if isinstance(answer, Answer):
+            await self._access.leave(call, answer, None)
+        return answer
+
+
+def _query(route: Route, scope: Scope) -> Any:
+    return read_query(route.query, scope.get("query_string", b""))
+
+
+def _path(scope: Scope) -> str:
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    return raw.decode("ascii", "replace")
+
+
+async def _read(ready: Ready, headers: dict[str, str], body: Body) -> Any:
+    if ready.optional and not has_body(headers):
+        return ready.body.decode(b"{}")
+    check_media(headers, ready.route.media)
+    return decoded(ready.body, await body.whole())
+
+
+def decoded(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
+    """Return a body as a value of its type; `Problem` 400 if it is no JSON, 422 if of no fit."""
+    value = decoding.decoded(decoder.decode, body)
+    if b"\\u0000" in body and (field := find_nul(msgspec.json.decode(body))) is not None:
+        raise InvalidTask(field or "body", "has a NUL character")
+    return value

@@ -1,0 +1,146 @@
+"""Runs a server in this process until it is told to stop, on uvicorn with httptools."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from rota.app import Rota
+from rota.clock import Rng
+from rota.errors import ConfigurationError
+from rota.node.process import SUPERVISED
+from rota.server.app import Server
+from rota.server.joined import JoinedProtocol
+from rota.server.settings import ServerSettings
+from rota.sync import new_event_loop
+
+log = logging.getLogger("rota.server")
+
+GRACE_SECONDS = 10
+"""Calls that are under way have so long to end."""
+KEEP_ALIVE_SECONDS = 75
+"""Above the idle time of common balancers, so that it is they who close a connection."""
+BACKLOG = 2048
+
+
+class Listener(uvicorn.Server):
+    """uvicorn's server without its own way with signals: this process has one already."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Running:
+    """A server that listens; for whoever runs it on a loop of their own."""
+
+    def __init__(self, app: Rota, settings: ServerSettings, *, rng: Rng) -> None:
+        self.server = Server(app, settings, rng=rng)
+        self._socket = bound(settings)
+        host, port, *_ = self._socket.getsockname()
+        self.port: int = port
+        self.listener = Listener(_config(self.server, settings))
+        log.debug("bound to %s port %d", host, port)
+
+    async def run(self) -> None:
+        """Answer until `stop`; then end in good order."""
+        server = self.server
+        try:
+            await server.start()
+        except BaseException:
+            self._socket.close()
+            await server.stop()
+            raise
+        watching = asyncio.ensure_future(self._watch())
+        try:
+            await self.listener.serve(sockets=[self._socket])
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+            await server.stop()
+        if server.fault is not None:
+            raise server.fault
+
+    def stop(self) -> None:
+        """Take no more calls, end what waits and streams, let the others be answered."""
+        if self.server.place.draining:
+            self.listener.force_exit = True
+        self.server.drain()
+        self.listener.should_exit = True
+
+    async def _watch(self) -> None:
+        await self.server.failed()
+        self.stop()
+
+
+def run_server(app: Rota, settings: ServerSettings, *, rng: Rng) -> int:
+    """Run a server until SIGTERM or Ctrl-C; the second one ends it without waiting for calls."""
+
+    # What it says at its start and end is said here; what is wrong still comes through.
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+
+    async def main() -> None:
+        running = Running(app, settings, rng=rng)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, running.stop)
+        if os.environ.get(SUPERVISED):
+
+            def parent_gone() -> None:
+                loop.remove_reader(0)
+                log.warning("the supervisor is gone")
+                running.stop()
+
+            # The supervisor holds the other end and never writes: readable means it is gone.
+            loop.add_reader(0, parent_gone)
+        scheme = settings.address.partition(":")[0]
+        log.info(
+            "server %d listens on %s://%s:%d", os.getpid(), scheme, settings.host, running.port
+        )
+        await running.run()
+        log.info("stopped")
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main())
+    return 0
+
+
+def bound(settings: ServerSettings) -> socket.socket:
+    """Return a socket at the address; `ConfigurationError` if it cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if settings.share_port:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise ConfigurationError(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; "
+            "choose another with --host or --port"
+        ) from None
+    return listening
+
+
+def _config(server: Server, settings: ServerSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        server.front,
+        http=JoinedProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # whom a call comes from is found out by `rota.server.hosts`
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )

@@ -1,0 +1,1 @@
+"""What routes answer, as types: the OpenAPI document is made of them, and tests hold them true."""

@@ -1,0 +1,31 @@
+"""The shapes of dead letters: groups of those that failed alike, and what became of one."""
+
+from msgspec import Struct
+
+
+class DeadLetterGroup(Struct, frozen=True):
+    """Dead letters that failed alike; `sample` is the id of the newest."""
+
+    group: str
+    kind: str
+    error_type: str
+    shape: str
+    count: int
+    first_at: str
+    last_at: str
+    sample: str
+
+
+class DeadLetterGroups(Struct, frozen=True):
+    """The largest groups of dead letters that are still to be dealt with."""
+
+    items: list[DeadLetterGroup]
+    as_of: str
+
+
+class Replayed(Struct, frozen=True):
+    """The new task that was made of a dead letter, by this call or by an earlier one."""
+
+    id: str
+    replayed_as: str
+    created: bool
