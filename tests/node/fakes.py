@@ -16,6 +16,8 @@ from rota.model import Beat, CancelRequest, Claimed, Micros, Note
 class FakeBackend:
     """Hands out what lies in `ready` and keeps what is reported."""
 
+    distant = False
+
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.ready: deque[Claimed] = deque()

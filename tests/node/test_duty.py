@@ -10,7 +10,7 @@ from rota.clock import ManualClock, new_rng
 from rota.config import SECOND
 from rota.errors import StoreError, StoreUnavailable
 from rota.model import Staged
-from rota.node.duties import LOCKED_POLL, STAGE_POLL, Duties
+from rota.node.duties import ALERT_EVERY, LOCKED_POLL, STAGE_POLL, Duties
 from rota.node.duty import Duty
 
 
@@ -49,6 +49,24 @@ async def test_the_stager_sleeps_until_the_next_task_is_due() -> None:
 
     assert waits[:2] == [0.25, 0.0]
     assert all(0.7 * STAGE_POLL < wait < 1.3 * STAGE_POLL for wait in waits[2:])
+
+
+async def test_a_node_watches_for_alerts_now_and_then_and_not_while_it_starts() -> None:
+    """R9.4, R2.4"""
+
+    class Watching(Staging):
+        looked = 0
+
+        async def alert(self) -> int:
+            self.looked += 1
+            return 0
+
+    backend = Watching()
+    it = duties(backend, [])
+    waits = [await it.alert() for _ in range(3)]
+
+    assert backend.looked == 2
+    assert all(0.7 * ALERT_EVERY < wait < 1.3 * ALERT_EVERY for wait in waits)
 
 
 async def test_what_is_due_and_locked_is_looked_at_again_without_haste() -> None:

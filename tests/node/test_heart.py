@@ -48,6 +48,15 @@ def test_a_beat_renews_the_lease_and_comes_again_after_a_third_of_it() -> None:
     assert it.pulse.beats == [it.clock.now() + LEASE * SECOND]
 
 
+def test_the_age_of_a_beat_counts_from_when_it_was_sent() -> None:
+    """R9.3: what the metrics show."""
+    it = Beating()
+    it.clock.advance(4)
+    assert it.heart.age == pytest.approx(4)
+    it.heart.beat()
+    assert it.heart.age == pytest.approx(0)
+
+
 def test_trust_counts_from_when_the_renewal_was_sent() -> None:
     """Case B163: the answer took 20 s, so 7 s of trust are left and not 27."""
     it = Beating()

@@ -109,6 +109,16 @@ async def test_the_handlers_wishes_are_obeyed() -> None:
     assert snooze.ending == Snoozed(it.clock.now() + 30 * SECOND)
 
 
+async def test_a_retry_may_name_the_least_wait() -> None:
+    """R4.2."""
+    it = Running()
+    it.handles(raising(Retry(least=7)))
+    (report,) = await it.run(claimed(1))
+
+    assert isinstance(report.ending, Failed)
+    assert (report.ending.after, report.ending.least) == (None, 7 * SECOND)
+
+
 async def test_a_traceback_begins_in_the_handlers_own_code() -> None:
     it = Running()
 

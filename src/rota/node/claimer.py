@@ -3,12 +3,12 @@
 import asyncio
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rota.backend import Backend, Claim
 from rota.clock import Rng
 from rota.config import SECOND
-from rota.errors import StoreError
+from rota.errors import SessionGone, StoreError
 from rota.model import Claimed, Micros
 from rota.node.counts import Counts
 from rota.node.pools import PoolQueues
@@ -62,6 +62,7 @@ class Claimer:
         rng: Rng,
         pooled: tuple[str, ...] = (),
         turn: asyncio.Lock | None = None,
+        gone: Callable[[], None] = lambda: None,
     ) -> None:
         self._backend = backend
         self._clock = backend.clock
@@ -73,6 +74,7 @@ class Claimer:
         self._rng = rng
         self._pooled = pooled
         self._turn = turn or asyncio.Lock()
+        self._gone = gone
         self._idle = True
         self._news = asyncio.Event()
         self._room = asyncio.Event()
@@ -124,6 +126,8 @@ class Claimer:
             async with self._turn:
                 claim = await self._claim(want)
                 self._take_in(claim.tasks, began)
+                if claim.tasks and self._slots.tracer is not None:
+                    self._slots.tracer.received(claim.tasks, self._clock.monotonic() - began)
         except OUTAGES as error:
             self._unsure, self._look_again_at = True, self._clock.monotonic() + LOOK_AGAIN
             wait = pause(self._outages, self._rng)
@@ -131,6 +135,9 @@ class Claimer:
             log.warning("no task can be claimed (%s); trying again in %.1f s", error, wait)
             await self._clock.sleep(wait)
             return 0.0
+        except SessionGone:
+            self._gone()  # a server knows at once; the heart would hear of it at its next beat
+            return self._poll()
         except StoreError:
             self._unsure = True
             log.exception("a claim failed")

@@ -24,6 +24,10 @@ they cost an idle node about half a statement a second (R2.4)."""
 LOOKS_APART = 0.1
 """Hints that come faster than this are worth no look of their own; SQLite hints at any change."""
 REPLAN_EVERY = 600.0
+ALERT_EVERY = 10.0
+"""So often a node asks whether it is its turn to look at the figures (R9.4)."""
+CARRY_POLL = 10.0
+"""Actions that were begun are told of; this is for those whose hint or whose node was lost."""
 
 
 class Duties:
@@ -41,7 +45,9 @@ class Duties:
         self._reap_every = lease / SECOND / 6
         self._fire = Looks(backend.clock)
         self._admit = Looks(backend.clock)
+        self._carry = Looks(backend.clock)
         self._admit_wait = ADMIT_POLL
+        self._settled = False
 
     async def stage(self) -> float:
         """Make due tasks ready; due again when the next task is (R2.2, R2.4)."""
@@ -86,6 +92,25 @@ class Duties:
             self._admit_wait = min(2 * self._admit_wait, ADMIT_QUIET)
         soon = admitted.moved or admitted.more
         return self._admit.next_in(LOOKS_APART if soon else self._about(self._admit_wait))
+
+    async def carry_on(self) -> float:
+        """Do the next run of an action; due again when there is another one (R5.3)."""
+        if too_soon := self._carry.too_soon():
+            return too_soon
+        carried = await self._backend.carry_on()
+        wait = self._about(CARRY_POLL)
+        if carried.next_at is None:
+            return self._carry.next_in(wait)
+        ahead = (carried.next_at - self._backend.clock.now()) / SECOND
+        # A run that follows on the last one is no look, and needs no distance.
+        return max(min(ahead, wait), 0.0)
+
+    async def alert(self) -> float:
+        """Look at the figures now and then, if no other node has: who starts has time (R9.4)."""
+        if self._settled:
+            await self._backend.alert()
+        self._settled = True
+        return self._about(ALERT_EVERY)
 
     async def reap(self) -> float:
         """Take back what lost workers held."""

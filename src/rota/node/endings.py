@@ -74,7 +74,8 @@ def of_exception(
                 return Cancelled(clean(str(error), ERROR_TEXT_CHARS))
             case Retry():
                 after = None if error.after is None else duration(error.after, "Retry.after")
-                return Failed(describe(error, task, session_id, now), after=after)
+                least = None if error.least is None else duration(error.least, "Retry.least")
+                return Failed(describe(error, task, session_id, now), after=after, least=least)
             case CancelRequested():
                 return Cancelled(clean(str(error), ERROR_TEXT_CHARS))
             case Fail() | HandlerError():

@@ -22,7 +22,8 @@ class Heart:
 
     A beat may hang for longer than the lease holds; whoever runs handlers watches `trusted_for`.
     `on_lost` is called once, from that thread, when the session is over or the lease could not be
-    renewed in time; `on_cancels` with the tasks that are asked to stop, at each beat again (R5.2).
+    renewed in time; `on_cancels` with the tasks that are asked to stop, at each beat again (R5.2),
+    and `on_drain`, likewise, if the worker is asked to end in good order (R3.6).
     Trust in the lease counts from when the renewal was sent, on the monotonic clock (R3.4, case
     B163).
     """
@@ -37,6 +38,7 @@ class Heart:
         rng: Rng,
         on_lost: Callable[[], None],
         on_cancels: Callable[[Sequence[CancelRequest]], None] = lambda _: None,
+        on_drain: Callable[[], None] = lambda: None,
     ) -> None:
         self._pulse = pulse
         self._session_id = session_id
@@ -45,6 +47,7 @@ class Heart:
         self._rng = rng
         self._on_lost = on_lost
         self._on_cancels = on_cancels
+        self._on_drain = on_drain
         self._length = lease / SECOND
         self._trusted_until = clock.monotonic() + self._length * (1 - LEASE_MARGIN_SHARE)
         self._tries = 0
@@ -78,6 +81,12 @@ class Heart:
         left = 0.0 if self._over.is_set() else self._trusted_until - self._clock.monotonic()
         return max(left, 0.0)
 
+    @property
+    def age(self) -> float:
+        """How many seconds ago the renewal was sent that holds now."""
+        sent = self._trusted_until - self._length * (1 - LEASE_MARGIN_SHARE)
+        return max(self._clock.monotonic() - sent, 0.0)
+
     def beat(self) -> float | None:
         """Renew once; return the seconds until the next beat, or None if the lease is lost."""
         sent = self._clock.monotonic()
@@ -94,6 +103,8 @@ class Heart:
         self._trusted_until = sent + self._length * (1 - LEASE_MARGIN_SHARE)
         if answer.cancels:
             self._on_cancels(answer.cancels)
+        if answer.drain:
+            self._on_drain()
         return self._length / 3
 
     def _after_failure(self, error: StoreError) -> float | None:

@@ -18,6 +18,8 @@ from rota.sync import new_event_loop
 
 log = logging.getLogger("rota.worker")
 
+CHILD = "ROTA_CHILD"
+"""Which of a supervisor's children a process is, from 0 on."""
 SUPERVISED = "ROTA_SUPERVISED"
 """Set for the children of a supervisor: they stop when it is gone, and leave Ctrl-C to it."""
 
@@ -30,26 +32,30 @@ def run_here(
     rng: Rng,
     version: str = "",
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    watch: Callable[[Worker, Backend], "asyncio.Task[None]"] | None = None,
 ) -> int:
     """Run a worker in this process until it is told to stop; return the exit code.
 
     The first SIGTERM or SIGINT drains, the second hands back at once (R3.6). `beside` is started
-    with it and holds up nothing; it is ended with it.
+    with it and holds up nothing; it is ended with it, and so is what `watch` starts.
     """
 
     async def main() -> int:
-        worker = Worker(registry, connect(), settings, rng=rng, version=version)
+        backend = connect()
+        worker = Worker(registry, backend, settings, rng=rng, version=version)
         _watch_signals(worker)
         log.info(
             "worker %d takes %s",
             os.getpid(),
             worker.plan,
         )
-        other = None if beside is None else asyncio.create_task(beside())
+        others = [] if beside is None else [asyncio.create_task(beside())]
+        if watch is not None:
+            others.append(watch(worker, backend))
         await worker.run()
-        if other is not None:
+        for other in others:
             other.cancel()
-            await asyncio.gather(other, return_exceptions=True)
+        await asyncio.gather(*others, return_exceptions=True)
         counts = worker.counts
         log.info("stopped; %d results reported, %d refused", counts.reported, counts.refused)
         return worker.stuck

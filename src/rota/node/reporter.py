@@ -13,6 +13,7 @@ from rota.node.counts import Counts
 from rota.node.notebook import Notebook
 from rota.outage import OUTAGES, pause
 from rota.policy.lifecycle import Failed
+from rota.tracing import Tracer
 
 log = logging.getLogger("rota.worker")
 
@@ -29,6 +30,9 @@ class Reporter:
     makes that safe (R3.2). What the store refuses because of an old fence is counted. What the
     runs noted is written before their endings are; `applied` is told what the store took.
     """
+
+    tracer: Tracer | None = None
+    """Who follows the reports."""
 
     def __init__(
         self,
@@ -125,6 +129,7 @@ class Reporter:
     async def _send(self, reports: Sequence[Report], *, alone: bool = False) -> None:
         repeated = 0
         while True:
+            began = self._backend.clock.monotonic()
             try:
                 if self._notebook is not None and self._notebook.pending:
                     await self._notebook.settle()
@@ -138,13 +143,20 @@ class Reporter:
                 )  # fmt: skip
                 await self._backend.clock.sleep(wait)
             except StoreError as error:
+                self._trace(reports, began, failed=True)
                 await self._separate(reports, error)
                 return
             else:
                 if alone:
                     verdicts = [True]
                 self._count(reports, verdicts, sure=not repeated)
+                self._trace(reports, began)
                 return
+
+    def _trace(self, reports: Sequence[Report], began: float, *, failed: bool = False) -> None:
+        if self.tracer is not None:
+            seconds = self._backend.clock.monotonic() - began
+            self.tracer.settled([report.task for report in reports], seconds, failed)
 
     def _count(self, reports: Sequence[Report], verdicts: Sequence[bool], *, sure: bool) -> None:
         refused = [r for r, applied in zip(reports, verdicts, strict=True) if not applied]

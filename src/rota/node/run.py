@@ -1,7 +1,7 @@
 """A handler at work, and its line to the worker."""
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -14,6 +14,7 @@ from rota.registry import Kind
 if TYPE_CHECKING:
     from rota.node.notebook import Notebook
     from rota.node.steered import Steered
+    from rota.policy.lifecycle import Ending
 
 HandOut = tuple[str, int]
 """A task under one fence: it may be handed out here anew while a thread of old still runs it."""
@@ -71,6 +72,7 @@ class Run:
     steered: "Steered | None" = None
     task: asyncio.Task[None]
     timers: tuple[asyncio.TimerHandle, ...] = ()
+    span: "Callable[[Ending], None] | None" = None
     _context: Context | None = None
     _soft_told = False
 

@@ -20,7 +20,12 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     that are declared for one; each is replaced after `pool_tasks` tasks. They import the app at
     `app_path` (`module:attribute`), or without it the modules of their handlers.
 
-    Kinds that a worker has to allow, such as `command`, run here if `allow` names them.
+    On `metrics_port` it answers Prometheus and probes; several processes take one port each, from
+    there on. 0: none.
+
+    Kinds that a worker has to allow, such as `command`, run here if `allow` names them. Those that
+    call addresses call the hosts and networks in `private` and the `ports` as well, and else only
+    public ones.
     """
 
     queues: tuple[str, ...] = ()
@@ -32,10 +37,15 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     reap: bool = True
     prune: bool = True
     schedule: bool = True
+    alert: bool = True
     pool: int = 0
     pool_tasks: int = 1_000
     app_path: str = ""
     allow: tuple[str, ...] = ()
+    metrics_port: int = 0
+    metrics_host: str = "127.0.0.1"
+    private: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
@@ -44,6 +54,8 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
             raise ConfigurationError("a lease must be at least one second")
         if self.pool < 0 or self.pool_tasks < 1:
             raise ConfigurationError("pool must not be negative, and pool_tasks at least 1")
+        if not 0 <= self.metrics_port <= 65_535:
+            raise ConfigurationError(f"a port lies between 0 and 65535, not {self.metrics_port}")
         if self.grace < 0:
             raise ConfigurationError("the grace time must not be negative")
         plan_queues(self.queues, self.concurrency)

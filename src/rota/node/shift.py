@@ -38,7 +38,9 @@ class Shift:
         rng: Rng,
         pooled: tuple[str, ...] = (),
         applied: Callable[[Report], None] | None = None,
+        drain: Callable[[], None] = lambda: None,
     ) -> None:
+        self._ask_to_drain = drain
         self._backend = backend
         self._session = session
         self._settings = settings
@@ -57,6 +59,7 @@ class Shift:
             notebook=self._notebook,
             applied=applied,
         )
+        self.reporter.tracer = pools.slots[0].tracer
         turn = asyncio.Lock()
         self.claimers = [
             Claimer(
@@ -69,6 +72,7 @@ class Shift:
                 rng=rng,
                 pooled=pooled,
                 turn=turn,
+                gone=self._lose,
             )
             for number, slots in enumerate(pools.slots)
         ]
@@ -80,7 +84,13 @@ class Shift:
             rng=rng,
             on_lost=self._lease_lost,
             on_cancels=self._asked,
+            on_drain=self._drain_asked,
         )
+
+    @property
+    def heartbeat_age(self) -> float:
+        """How many seconds ago the lease was last renewed."""
+        return self._heart.age
 
     def _sent(self) -> None:
         for claimer in self.claimers:
@@ -91,6 +101,9 @@ class Shift:
 
     def _asked(self, requests: Sequence[CancelRequest]) -> None:
         self._loop.call_soon_threadsafe(self._pools.cancel, requests)
+
+    def _drain_asked(self) -> None:
+        self._loop.call_soon_threadsafe(self._ask_to_drain)
 
     def kick(self) -> None:
         """Look for work at once: there is news."""

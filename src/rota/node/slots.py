@@ -19,11 +19,13 @@ from rota.node.pool import Pool
 from rota.node.pool_line import PoolLine
 from rota.node.resources import Resources
 from rota.node.run import HandOut, Run, Stopped
+from rota.node.run_log import log_run, runs, traced
 from rota.node.stops import Stops
 from rota.node.stuck import Stuck
 from rota.policy.lifecycle import Cancelled, Ending, Expired, Released
 from rota.policy.retry import Backoff
 from rota.registry import Registry
+from rota.tracing import Tracer
 
 log = logging.getLogger("rota.worker")
 
@@ -86,6 +88,11 @@ class Slots:
         self.started = 0
 
     # -- what there is --------------------------------------------------------------------------
+
+    @property
+    def tracer(self) -> Tracer | None:
+        """Who follows what runs here, if anybody does."""
+        return self._registry.tracer
 
     @property
     def free(self) -> int:
@@ -170,7 +177,10 @@ class Slots:
         limits = claimed.timeout is not None or kind.soft_timeout is not None
         if limits and not in_process:  # those in a process start when that has
             self._stops.arm(run)
-        run.task = _spawn(self.caller.execute(run), self._loop, self._context.copy())
+        work = self.caller.execute(run)
+        if self.tracer is not None:
+            work = traced(self.tracer, run, work)
+        run.task = _spawn(work, self._loop, self._context.copy())
 
     def _leave_to_others(self, claimed: Claimed) -> None:
         # A rolling deployment: a newer worker knows the kind, this one does not (case B124).
@@ -191,12 +201,18 @@ class Slots:
             self._leave(run)
             if run.stopped is not Stopped.LOST:
                 self._tell(run, ending)
+            elif run.span is not None:
+                run.span(ending)
         self._refill()
 
     def _tell(self, run: Run, ending: Ending) -> None:
         kind = run.kind
         report = self._report_alone if run.completed_here else self._report
         seconds = self._clock.monotonic() - run.began
+        if run.span is not None:
+            run.span(ending)
+        if runs.isEnabledFor(logging.INFO):
+            log_run(run, ending, seconds)
         report(Report(run.claimed, ending, kind.retry, kind.keep, seconds))
 
     def _leave(self, run: Run) -> None:

@@ -10,7 +10,7 @@ from rota.backend import Backend
 from rota.clock import Clock, new_rng
 from rota.errors import RotaError
 from rota.node.neighbours import Neighbours
-from rota.node.process import SUPERVISED
+from rota.node.process import CHILD, SUPERVISED
 
 log = logging.getLogger("rota.supervisor")
 
@@ -47,7 +47,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signal, number)
-        codes = await asyncio.gather(*(self._keep() for _ in range(self._processes)))
+        codes = await asyncio.gather(*(self._keep(number) for number in range(self._processes)))
         return max(codes)
 
     def _signal(self, number: int) -> None:
@@ -55,11 +55,11 @@ class Supervisor:
         for child in self._children.values():
             child.send_signal(number)
 
-    async def _keep(self) -> int:
+    async def _keep(self, number: int) -> int:
         wait = 0.0
         while True:
             born = self._clock.monotonic()
-            code = await self._child()
+            code = await self._child(number)
             if self._ending.is_set():
                 return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else 1
             young = self._clock.monotonic() - born < SOON
@@ -71,13 +71,13 @@ class Supervisor:
             if await self._told_to_end(wait):
                 return 1
 
-    async def _child(self) -> int:
+    async def _child(self, number: int) -> int:
         # A session of its own, so that Ctrl-C reaches the children through us, once.
         child = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,
             start_new_session=True,
-            env=os.environ | {SUPERVISED: "1"},
+            env=os.environ | {SUPERVISED: "1", CHILD: str(number)},
         )
         self._children[child.pid] = child
         if self._ending.is_set():  # told to end while this one was being born

@@ -50,7 +50,7 @@ class Worker:
         self._backend = backend
         self._settings = settings
         self._rng = rng
-        self._version = version
+        self.version = version
         self._ids = Ids()
         if not (settings.queues or self._registry.queues):
             raise ConfigurationError("the app has no tasks; declare one with @app.task")
@@ -69,6 +69,30 @@ class Worker:
         self.ready = asyncio.Event()
 
     @property
+    def draining(self) -> bool:
+        """Whether it takes nothing more."""
+        return self._draining.is_set()
+
+    @property
+    def does_duties(self) -> bool:
+        """Whether it makes tasks due or fires schedules."""
+        return self._settings.stage or self._settings.schedule
+
+    @property
+    def pools(self) -> list[tuple[str, int, int]]:
+        """The pools by their first queue: how many handlers may run at once, and how many do."""
+        busy = [] if self._pools is None else [slots.busy for slots in self._pools.slots]
+        return [
+            (pool.words[0], pool.slots, busy[number] if busy else 0)
+            for number, pool in enumerate(self.plan.pools)
+        ]
+
+    @property
+    def heartbeat_age(self) -> float | None:
+        """How many seconds ago the lease was last renewed; None before there is one."""
+        return None if self._shift is None else self._shift.heartbeat_age
+
+    @property
     def stuck(self) -> int:
         """How many handlers could not be ended and go on."""
         return 0 if self._pools is None else self._pools.stuck
@@ -76,6 +100,11 @@ class Worker:
     def drain(self) -> None:
         """Stop in an orderly way: take nothing more, finish what runs (R3.6)."""
         self._draining.set()
+
+    def _asked_to_drain(self) -> None:
+        if not self._draining.is_set():
+            log.info("asked to drain: nothing more is taken")
+            self.drain()
 
     def stop(self) -> None:
         """Stop at once: hand back what runs."""
@@ -108,6 +137,7 @@ class Worker:
                     rng=self._rng,
                     pooled=self._pooled,
                     applied=self._applied if self._registry.hooks.on_dead_letter else None,
+                    drain=self._asked_to_drain,
                 )
                 self.ready.set()
                 await self._shift.run(self._draining, self._stopping)
@@ -168,7 +198,7 @@ class Worker:
             name=self._settings.name or f"{host}-{os.getpid()}",
             host=host,
             pid=os.getpid(),
-            version=self._version,
+            version=self.version,
             queues=self.plan.words,
             kinds=self._registry.names,
             slots=self.plan.slots,
@@ -213,6 +243,8 @@ class Worker:
         return Pool(size, settings.pool_tasks, setup, self._backend.clock)
 
     def _duties(self) -> list[Duty]:
+        if self._backend.distant:
+            return []  # servers do them
         duties = Duties(self._backend, self._settings.lease, self._rng, staged=self._kick)
         clock, rng = self._backend.clock, self._rng
         chosen = []
@@ -226,9 +258,12 @@ class Worker:
         if self._settings.reap:
             chosen.append(Duty("reaper", duties.reap, clock, rng))
             chosen.append(Duty("sweeper", duties.sweep, clock, rng))
+            self._told.append(Duty("actions", duties.carry_on, clock, rng))
             neighbours = Neighbours(self._backend, rng)
             if neighbours.possible:
                 chosen.append(Duty("neighbours", neighbours.look, clock, rng))
+        if self._settings.alert:
+            chosen.append(Duty("watcher", duties.alert, clock, rng))
         if self._settings.prune:
             chosen.append(Duty("pruner", duties.prune, clock, rng))
         return chosen + self._told
