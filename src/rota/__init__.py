@@ -9,6 +9,9 @@ from rota.call import Call
 from rota.client import BatchRefused, Submitted
 from rota.context import Context, SoftTimeout
 from rota.errors import (
+    ActionNotFound,
+    AlertNotFound,
+    AlertRuleExists,
     Cancel,
     CancelRequested,
     ConfigurationError,
@@ -19,7 +22,9 @@ from rota.errors import (
     LeaseLost,
     LimitNotFound,
     MoreThanExpected,
+    NotFinished,
     NotRetryable,
+    NotWaiting,
     Overloaded,
     ProcessDied,
     Retry,
@@ -38,6 +43,7 @@ from rota.errors import (
     TaskNotFound,
     UnknownKind,
     UnknownOption,
+    WebhookNotFound,
 )
 from rota.model import Accepted, CancelOutcome, State, Task
 from rota.policy.calendar import Occurrence
@@ -50,6 +56,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accepted",
+    "ActionNotFound",
+    "AlertNotFound",
+    "AlertRuleExists",
     "BackfillReport",
     "Backoff",
     "BatchRefused",
@@ -66,7 +75,9 @@ __all__ = [
     "LeaseLost",
     "LimitNotFound",
     "MoreThanExpected",
+    "NotFinished",
     "NotRetryable",
+    "NotWaiting",
     "Occurrence",
     "Overloaded",
     "ProcessDied",
@@ -95,5 +106,6 @@ __all__ = [
     "TaskNotFound",
     "UnknownKind",
     "UnknownOption",
+    "WebhookNotFound",
     "effects",
 ]

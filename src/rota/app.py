@@ -6,6 +6,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from copy import copy
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
+from rota.alerts import Alerts
+from rota.audit import Audit
 from rota.backend import Backend
 from rota.call import Call
 from rota.client import PATIENCE, Client, Submitted
@@ -16,9 +18,11 @@ from rota.dead_letters import DeadLetters
 from rota.declared import Declarations, ScheduleOptions
 from rota.declaring import declaring
 from rota.engine import Engine
-from rota.errors import InvalidTask, SchemaOutOfDate
+from rota.errors import ConfigurationError, InvalidTask, SchemaOutOfDate
 from rota.hooks import Hook
+from rota.http.address import is_server, server_at
 from rota.insights import Insights
+from rota.keys import Keys
 from rota.kind_pauses import Kinds
 from rota.kinds import KindOptions, make_kind
 from rota.limits import Limits
@@ -28,7 +32,10 @@ from rota.queues import Queues
 from rota.registry import Kind, Registry, check_name
 from rota.resource import Resource
 from rota.retention import Keep, check_retention
+from rota.running_actions import Actions
 from rota.schedules import Schedules
+from rota.sessions import Sessions
+from rota.statistics import Statistics
 from rota.store import masked, store_for
 from rota.store.base import Store
 from rota.task import Decorator, TaskKind
@@ -36,6 +43,7 @@ from rota.tasks import Tasks
 from rota.telemetry import SILENT, Telemetry
 from rota.tenants import Tenants
 from rota.times import Duration, duration
+from rota.webhooks import Webhooks
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,6 +61,9 @@ class Rota:
     instance `{"completed": "1d", "queues": {"sms": "6h"}}`; workers drop what is older. `name`
     tells the schedules that this program declares from those of others on the same store.
 
+    `http://server:8300` is a server, which is called with the key `token`, by default that in
+    `$ROTA_TOKEN` or in the file that `$ROTA_TOKEN_FILE` names; it is sent to that address alone.
+
     >>> app = Rota("sqlite:///docs.db")
     >>> @app.task(queue="sms", priority=2, timeout=30)
     ... async def send_result(student_id: int, phone: str) -> str:
@@ -68,7 +79,9 @@ class Rota:
         name: str = APP_NAME,
         patience: Duration = PATIENCE,
         keep: Keep | None = None,
+        token: str | None = None,
     ) -> None:
+        self.token = token
         self.url = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
         self.name = declared(check_name, name, "name", "Rota")
         self.retention = check_retention(keep)
@@ -79,7 +92,9 @@ class Rota:
         self._wire()
 
     def _wire(self) -> None:
-        self._client = Client(self.connect, new_rng(), self.patience / SECOND)
+        self._client = Client(
+            self.connect, new_rng(), self.patience / SECOND, tracer=lambda: self.registry.tracer
+        )
         insights = Insights(self._client.opened, self.registry)
         self.tasks = Tasks(self._client, insights)
         self.dead_letters = DeadLetters(self._client, insights, self.registry)
@@ -88,10 +103,21 @@ class Rota:
         self.tenants = Tenants(self._client)
         self.kinds = Kinds(self._client, self.registry)
         self.limits = Limits(self._client)
+        self.actions = Actions(self._client)
+        self.sessions = Sessions(self._client)
+        self.statistics = Statistics(self._client)
+        self.alerts = Alerts(self._client)
+        self.webhooks = Webhooks(self._client)
+        self.keys = Keys(self._client)
+        self.audit = Audit(self._client)
 
-    def at(self, url: str) -> "Rota":
-        """Return an app with the same kinds at another address; what was declared stays here."""
+    def at(self, url: str, *, token: str | None = None) -> "Rota":
+        """Return an app with the same kinds at another address; what was declared stays here.
+
+        A token belongs to the address that it was given for and is not taken along.
+        """
         moved = copy(self)
+        moved.token = token or (self.token if url == self.url else None)
         moved.url = url
         moved._wire()
         return moved
@@ -260,7 +286,9 @@ class Rota:
     # -- wiring ---------------------------------------------------------------------------------
 
     def connect(self) -> Backend:
-        """Return a backend of its own against the app's store, not yet open."""
+        """Return a backend of its own against the app's store or server, not yet open."""
+        if is_server(self.url):
+            return server_at(self.url, self.token)
         store: Store = store_for(self.url)
         return _Opening(
             store,
@@ -272,6 +300,8 @@ class Rota:
 
     def migrate(self) -> list[str]:
         """Bring the store's schema up to date; return the names of what was applied (R8.6)."""
+        if is_server(self.url):
+            raise ConfigurationError("a server's store is migrated where the server runs")
         store = store_for(self.url)
 
         async def work() -> list[str]:

@@ -1,6 +1,8 @@
 """The client: submits, reads and changes tasks, from any thread and any event loop."""
 
 import asyncio
+import atexit
+import weakref
 from collections import deque
 from collections.abc import (
     AsyncIterable,
@@ -25,6 +27,7 @@ from rota.model import Accepted, NewTask
 from rota.outage import through_outage
 from rota.outbox import Outbox
 from rota.sync import Portal
+from rota.tracing import Tracer, sending
 from rota.transactions import Home, Inside
 
 T = TypeVar("T")
@@ -37,6 +40,16 @@ UNDER_WAY = 2
 GIVE_WAY_EVERY = 100
 PATIENCE = 30.0
 """A call waits this many seconds for a store that is away before it gives up."""
+
+
+PARTING = 1.0
+"""The end of a process waits so many seconds at most for its last statistics to be written."""
+
+
+def _part(known: "weakref.ref[Client]") -> None:
+    client = known()
+    if client is not None:
+        client.part()
 
 
 class Submitted(Struct, frozen=True):
@@ -70,12 +83,18 @@ class Client:
     """Runs every call on one private loop, against one backend that opens at first use."""
 
     def __init__(
-        self, connect: Callable[[], Backend], rng: Rng, patience: float = PATIENCE
+        self,
+        connect: Callable[[], Backend],
+        rng: Rng,
+        patience: float = PATIENCE,
+        tracer: Callable[[], Tracer | None] = lambda: None,
     ) -> None:
+        self._tracer = tracer
         self._connect = connect
         self._rng = rng
         self._patience = patience
         self._ids = Ids()
+        self._parting = False
         self._start()
 
     def _start(self) -> None:
@@ -91,20 +110,22 @@ class Client:
     def submit(self, call: Call, connection: Any = None) -> Accepted:
         """Store one task and answer after its commit; with a `connection` in its transaction."""
         if connection is not None:
-            return self.inside(connection).submit([self._task(call)])[0]
+            with sending(self._tracer(), [self._task(call)]) as tasks:
+                return self.inside(connection).submit(tasks)[0]
         if not self._connected:
             self.portal.run(self.opened)
-        task = self._task(call)
-        return self._outbox(task).put(task).result()
+        with sending(self._tracer(), [self._task(call)]) as (task,):
+            return self._outbox(task).put(task).result()
 
     async def asubmit(self, call: Call, connection: Any = None) -> Accepted:
         """Store one task and answer after its commit; with a `connection` in its transaction."""
         if connection is not None:
-            return (await self.inside(connection).asubmit([self._task(call)]))[0]
+            with sending(self._tracer(), [self._task(call)]) as tasks:
+                return (await self.inside(connection).asubmit(tasks))[0]
         if not self._connected:
             await self.portal.arun(self.opened)
-        task = self._task(call)
-        return await self._outbox(task).aput(task)
+        with sending(self._tracer(), [self._task(call)]) as (task,):
+            return await self._outbox(task).aput(task)
 
     @property
     def _connected(self) -> bool:
@@ -159,6 +180,15 @@ class Client:
     async def _open(self) -> None:
         backend = self.backend
         await through_outage(backend.open, backend.clock, self._rng, patience=self._patience)
+        if not self._parting:
+            self._parting = True
+            atexit.register(_part, weakref.ref(self))
+
+    def part(self) -> None:
+        """Write down what was counted before the process ends, if nobody has closed the app."""
+        if self._opened is not None and not self.portal.forked and self._connected:
+            with suppress(RotaError, TimeoutError):
+                self.portal.start(self.backend.flush).result(PARTING)
 
     def wake(self) -> None:
         """Tell sleeping workers to look; does not wait for that, and it may be lost."""
@@ -239,7 +269,8 @@ class Client:
                 raise BatchRefused(stored + len(batch), stored, refused)
             if not batch:
                 return
-            answers = inside.submit(batch)
+            with sending(self._tracer(), batch) as tasks:
+                answers = inside.submit(tasks)
             stored += len(answers)
             yield answers
 
@@ -255,12 +286,19 @@ class Client:
                 raise BatchRefused(stored + len(batch), stored, refused)
             if not batch:
                 return
-            answers = await inside.asubmit(batch)
+            with sending(self._tracer(), batch) as tasks:
+                answers = await inside.asubmit(tasks)
             stored += len(answers)
             yield answers
 
     def _send(self, batch: list[NewTask]) -> Future[list[Accepted]]:
-        return self.portal.start(lambda: self._submit(batch))
+        tracer = self._tracer()
+        if tracer is None:
+            return self.portal.start(lambda: self._submit(batch))
+        tasks, ended = tracer.sending(batch)
+        future = self.portal.start(lambda: self._submit(tasks))
+        future.add_done_callback(lambda f: ended(None if f.cancelled() else f.exception()))
+        return future
 
     def _batch(self, source: Iterator[Call]) -> tuple[list[NewTask], InvalidTask | None]:
         calls: list[Call] = []

@@ -13,6 +13,7 @@ from rota.config import CHECKPOINT_BYTES
 from rota.errors import HandlerError, Interrupt, InvalidTask
 from rota.model import Claimed, Micros, Note
 from rota.payload import encode
+from rota.times import show_instant
 
 _LARGEST = 2**53
 
@@ -162,6 +163,12 @@ class Context:
         return None if self._claimed.slot is None else instant(self._claimed.slot)
 
     @property
+    def headers(self) -> dict[str, str]:
+        """The headers that the task was submitted with (R1.1)."""
+        text = self._claimed.headers
+        return {} if text is None else msgspec.json.decode(text, type=dict[str, str])
+
+    @property
     def deadline(self) -> datetime | None:
         """When this run will be ended, or None if the task has no timeout (R4.3)."""
         return None if self._deadline is None else instant(self._deadline)
@@ -173,14 +180,19 @@ class Context:
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose records carry the task's id, kind, tenant and attempt."""
+        """A logger whose records carry which task, attempt and hand-out they are of (R9.3)."""
+        claimed = self._claimed
         return logging.LoggerAdapter(
             logging.getLogger("rota.task"),
             {
-                "task_id": self._claimed.id,
-                "kind": self._claimed.kind,
-                "tenant": self._claimed.tenant,
-                "attempt": self._claimed.attempt,
+                "task_id": claimed.id,
+                "kind": claimed.kind,
+                "queue": claimed.queue,
+                "tenant": claimed.tenant,
+                "attempt": claimed.attempt,
+                "fence": claimed.fence,
+                "schedule": claimed.schedule,
+                "slot": None if claimed.slot is None else show_instant(claimed.slot),
             },
         )
 

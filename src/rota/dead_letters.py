@@ -131,7 +131,9 @@ class DeadLetters:
         """Set dead letters aside with a reason; `restore` undoes it while they are kept."""
         chosen = choose(ids, where, check_dead_letters(where), everything=all)
         terms = Terms(dry_run=dry_run, expect_at_most=expect_at_most)
-        return Bulk(self._client, _discarding(_reason(reason)), chosen, terms, on_progress)
+        return Bulk(
+            self._client, _discarding(check_discard_reason(reason)), chosen, terms, on_progress
+        )
 
     def _restore(
         self,
@@ -181,7 +183,8 @@ def _discarding(reason: str) -> Deed[bool, SettleReport]:
     return Deed(act=act, missing=False, foreseen={State.FAILED: True}, nothing=SettleReport())
 
 
-def _reason(given: object) -> str:
+def check_discard_reason(given: object) -> str:
+    """Return why dead letters are discarded; `InvalidTask` if that is not said."""
     if not isinstance(given, str) or not given.strip():
         raise InvalidTask("reason", "is missing; say why, in a few words")
     encode(given, "reason")  # what no payload may hold no reason may hold either

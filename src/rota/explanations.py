@@ -43,6 +43,7 @@ def view(explained: Explanation) -> dict[str, Any]:
         "state": explained.task.state.value,
         "as_of": show_instant(explained.as_of),
         "summary": " ".join(sentences(explained)),
+        "sentences": sentences(explained),
         "reasons": [_reason(reason) for reason in explained.reasons],
     }
 

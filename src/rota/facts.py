@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from rota.backend import Backend
 from rota.model import Session, State, Task
 from rota.policy.explain import Facts, may_be_put_off, waits_at_gate
@@ -16,7 +18,16 @@ WAITING = (State.SCHEDULED, State.READY)
 
 
 async def gathered(backend: Backend, registry: Registry, task: Task) -> Facts:
-    """Return the facts about a task; what they have to say is up to `policy.explain`."""
+    """Return the facts about a task; what they have to say is up to `policy.explain`.
+
+    A server gathers them by itself: one question, and it sees what binds a task from afar.
+    """
+    elsewhere = getattr(backend, "facts", None)
+    if elsewhere is not None:
+        facts: Facts = await elsewhere(task.id)
+        return structs.replace(
+            facts, max_attempts=facts.max_attempts or _max_attempts(registry, task)
+        )
     waiting = task.state in WAITING
     settings = await backend.settings() if waiting else Settings()
     ahead = await backend.ahead(task.id, AHEAD_CAP) if task.state is State.READY else 0

@@ -136,7 +136,8 @@ def _retry(value: object, field: str) -> str:
     return value.to_json()
 
 
-def _timeout(value: object, field: str) -> Micros | None:
+def check_timeout(value: object, field: str) -> Micros | None:
+    """Return a time limit; None is none."""
     if value is None:
         return None
     return positive(value, field)
@@ -150,7 +151,8 @@ def positive(value: object, field: str) -> Micros:
     return length
 
 
-def _tags(value: object, field: str) -> tuple[str, ...]:
+def check_tags(value: object, field: str) -> tuple[str, ...]:
+    """Return tags: few and short."""
     if not isinstance(value, list | tuple) or len(value) > config.TAGS:
         raise InvalidTask(field, f"must be a list of at most {config.TAGS} texts")
     return tuple(_text(tag, f"{field}[{n}]", config.TAG_CHARS) for n, tag in enumerate(value))
@@ -175,13 +177,13 @@ _CHECKS: dict[str, Any] = {
     "priority": check_priority,
     "run_at": moment,
     "delay": duration,
-    "timeout": _timeout,
+    "timeout": check_timeout,
     "retry": _retry,
     "key": check_key,
     "key_window": positive,
     "expires_at": moment,
     "expires_in": positive,
-    "tags": _tags,
+    "tags": check_tags,
     "headers": _headers,
     "concurrency_key": check_key,
     "max_concurrency": check_concurrency,

@@ -24,7 +24,9 @@ def _to_json(value: object) -> Any:
 
 
 def from_json(wanted: type, value: object) -> Any:
-    """Build a pydantic model from its JSON form; the hook for decoders."""
+    """Build a pydantic model from its JSON form, anything for `object`; the hook for decoders."""
+    if wanted is object:
+        return value
     validate = getattr(wanted, "model_validate", None)
     if callable(validate):
         try:
@@ -116,6 +118,11 @@ def _find(value: Any, place: str, wrong: Any) -> str:
     elif hasattr(value, "__struct_fields__") or hasattr(value, "__dataclass_fields__"):
         return _find(msgspec.to_builtins(value, enc_hook=_to_json), place, wrong)
     return ""
+
+
+def find_nul(value: Any) -> str | None:
+    """Return the place of the first NUL character, "" for the value itself, None without any."""
+    return _find(value, "", _has_nul).removeprefix(".") or ("" if _has_nul(value) else None)
 
 
 def clean(text: str, most: int) -> str:

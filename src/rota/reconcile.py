@@ -230,8 +230,11 @@ async def at_start(
     """Reconcile what a program declares while its worker starts, however long the store is away.
 
     Beside the worker, on a line of its own: what keeps it from being done keeps no task waiting.
+    A worker behind a server that declares nothing leaves it alone: its key is for work.
     """
     backend = connect()
+    if backend.distant and not declared:
+        return
     try:
         await through_outage(backend.open, backend.clock, rng)
         await through_outage(lambda: reconcile(backend, declared, source), backend.clock, rng)

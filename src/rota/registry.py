@@ -13,6 +13,7 @@ from rota.hooks import Hooks
 from rota.model import Micros
 from rota.policy.retry import Backoff
 from rota.rules import Rules, Verdicts
+from rota.tracing import Tracer
 
 Executor = Literal["async", "thread", "process"]
 """Where a handler runs: on the worker's event loop, in a thread, in a process of a pool (R8.2)."""
@@ -86,11 +87,12 @@ class Kind:
 
 
 class Registry:
-    """The kinds of one app, by name, and the hooks that are called around their runs."""
+    """The kinds of one app, by name, and who is told of their runs: hooks, and a tracer."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, Kind] = {}
         self.hooks = Hooks()
+        self.tracer: Tracer | None = None
 
     def add(self, kind: Kind) -> None:
         """Register a kind; `ConfigurationError` if the name is taken by another handler."""
@@ -123,6 +125,7 @@ class Registry:
             self[name]  # one that is not there is a mistake
         chosen = Registry()
         chosen.hooks = self.hooks
+        chosen.tracer = self.tracer
         chosen._kinds = {k.name: k for k in self if not k.opt_in or k.name in allowed}
         return chosen
 

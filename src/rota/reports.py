@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from rota.actions import AmendOutcome, DeleteOutcome
 from rota.model import Accepted, CancelOutcome, RetryOutcome
 
 
@@ -45,6 +46,44 @@ class RetryReport(Struct, frozen=True):
             self.completed + counts[RetryOutcome.COMPLETED],
             self.not_retryable + counts[RetryOutcome.NOT_RETRYABLE],
             self.not_found + counts[RetryOutcome.NOT_FOUND],
+        )
+
+
+class AmendReport(Struct, frozen=True):
+    """What became of the tasks that an amendment met (R5.4)."""
+
+    matched: int = 0
+    done: int = 0
+    not_waiting: int = 0
+    not_found: int = 0
+
+    def plus(self, answers: Iterable[AmendOutcome]) -> "AmendReport":
+        """Return the sum with the answers of a further run."""
+        counts = Counter(answers)
+        return AmendReport(
+            self.matched + sum(counts.values()),
+            self.done + counts[AmendOutcome.DONE],
+            self.not_waiting + counts[AmendOutcome.NOT_WAITING],
+            self.not_found + counts[AmendOutcome.NOT_FOUND],
+        )
+
+
+class DeleteReport(Struct, frozen=True):
+    """What became of the tasks that a deletion met."""
+
+    matched: int = 0
+    done: int = 0
+    not_finished: int = 0
+    not_found: int = 0
+
+    def plus(self, answers: Iterable[DeleteOutcome]) -> "DeleteReport":
+        """Return the sum with the answers of a further run."""
+        counts = Counter(answers)
+        return DeleteReport(
+            self.matched + sum(counts.values()),
+            self.done + counts[DeleteOutcome.DONE],
+            self.not_finished + counts[DeleteOutcome.NOT_FINISHED],
+            self.not_found + counts[DeleteOutcome.NOT_FOUND],
         )
 
 

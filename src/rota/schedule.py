@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from rota.config import CATCH_UP, CATCH_UP_AGE, MISSED_AFTER
-from rota.model import Micros, NewTask
+from rota.model import Micros, NewTask, State
 
 
 class Gap(StrEnum):
@@ -211,6 +211,19 @@ class Slot(Struct, frozen=True):
     backfilled: bool = False
     last: Micros | None = None
     count: int | None = 1
+
+
+class SlotRun(Struct, frozen=True):
+    """What became of one slot and, as long as its task is kept, of that task.
+
+    `started_at` is the start of the latest of `attempt` attempts.
+    """
+
+    slot: Slot
+    state: State | None = None
+    attempt: int = 0
+    started_at: Micros | None = None
+    finished_at: Micros | None = None
 
 
 class ScheduleFilter(Struct, frozen=True, kw_only=True):

@@ -4,21 +4,18 @@ What is checked is merged into what is stored: only what is given changes.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import Any, TypedDict, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 from msgspec import structs
 
 from rota import config
-from rota.errors import InvalidTask, UnknownOption
+from rota.checks import Checks, checked, one_of
+from rota.errors import InvalidTask
 from rota.options import check_concurrency, check_tenant
 from rota.registry import check_name, did_you_mean
 from rota.shares import FairBy, Limit, QueueSettings, WhenFull
 from rota.times import Duration, Rate, duration, rate
-
-Checks = Mapping[str, Callable[[object, str], Any]]
-E = TypeVar("E", bound=StrEnum)
 
 CLASSES = ("critical", "high", "normal", "low")
 _WEIGHTS = re.compile(r"(\d+):(\d+):(\d+):(\d+)", re.ASCII)
@@ -58,7 +55,7 @@ def check_queue(given: Mapping[str, Any]) -> dict[str, Any]:
     >>> check_queue({"aging": "5m", "fair_by": "time"})["aging"]
     300000000
     """
-    return _checked(given, _QUEUE, "of queues")
+    return checked(given, _QUEUE, "of queues")
 
 
 def queue_with(old: QueueSettings, changes: Mapping[str, Any]) -> QueueSettings:
@@ -71,12 +68,12 @@ def queue_with(old: QueueSettings, changes: Mapping[str, Any]) -> QueueSettings:
 
 def check_tenant_changes(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return checked changes of a tenant's settings; `InvalidTask` names what is wrong."""
-    return _checked(given, _TENANT, "of tenants")
+    return checked(given, _TENANT, "of tenants")
 
 
 def check_limit(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return checked changes of a limit; `InvalidTask` names what is wrong."""
-    return _checked(given, _LIMIT, "of limits")
+    return checked(given, _LIMIT, "of limits")
 
 
 def limit_with(old: Limit, changes: Mapping[str, Any]) -> Limit:
@@ -115,17 +112,6 @@ def check_scope(queue: object, tenant: object) -> tuple[str | None, str | None]:
         None if queue is None else check_name(queue, "queue"),
         None if tenant is None else check_tenant(tenant),
     )
-
-
-def _checked(given: Mapping[str, Any], checks: Checks, of: str) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
-    for name, value in given.items():
-        check = checks.get(name)
-        if check is None:
-            hint = did_you_mean(name, checks) or f"; there are {', '.join(checks)}"
-            raise UnknownOption(name, f"is not an option {of}{hint}")
-        changes[name] = check(value, name)
-    return changes
 
 
 def _weights(value: object, field: str) -> dict[str, int]:
@@ -175,23 +161,12 @@ def _rate(value: object, field: str) -> float | None:
     return None if value is None else rate(value, field)
 
 
-def _one_of(kind: type[E]) -> Callable[[object, str], E]:
-    def check(value: object, field: str) -> E:
-        try:
-            return kind(str(value))
-        except ValueError:
-            names = ", ".join(kind)
-            raise InvalidTask(field, f"must be one of {names}, not {value!r:.80}") from None
-
-    return check
-
-
 _QUEUE: Checks = {
     "weights": _weights,
     "aging": duration,
-    "fair_by": _one_of(FairBy),
+    "fair_by": one_of(FairBy),
     "max_depth": _depth,
-    "when_full": _one_of(WhenFull),
+    "when_full": one_of(WhenFull),
 }
 _TENANT: Checks = {"weight": _weight, "max_depth": _depth}
 _LIMIT: Checks = {"max_running": _max_running, "rate": _rate, "burst": _burst}

@@ -1,23 +1,26 @@
 """Tasks that exist, as their owner reads and changes them: `app.tasks`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Unpack
 
 from msgspec import structs
 
+from rota.actions import AmendOutcome, DeleteOutcome
+from rota.amending import DELETING, OVER, WAITING, amending
 from rota.backend import Backend
 from rota.bulk import Bulk, Deed, Terms, choose
 from rota.bulk_faces import acounted, alisted, counted, listed
+from rota.changes import Amendment, check_changes
 from rota.client import Client
 from rota.clock import parse_id
-from rota.errors import NotRetryable, TaskNotFound
+from rota.errors import NotFinished, NotRetryable, NotWaiting, TaskNotFound
 from rota.faces import awaited, blocking
 from rota.filters import Filter, check_filter
 from rota.insights import COUNT_CAP, PAGE, Insights
 from rota.model import CancelOutcome, Micros, RetryOutcome, State, Task, TaskFilter
 from rota.policy.reasons import Explanation
-from rota.reports import CancelReport, RetryReport
+from rota.reports import AmendReport, CancelReport, DeleteReport, RetryReport
 from rota.sync import Portal
 from rota.times import Duration, duration, moment
 from rota.views import Moment, timeline
@@ -133,7 +136,29 @@ class Tasks:
             (task,) = await backend.get([known])
             raise NotRetryable(task_id, task.state if task else "gone")
 
+    async def _amend(self, task_id: str, **to: Unpack[Amendment]) -> None:
+        """Change a task that waits: its priority, queue, run_at, timeout or tags (R5.4).
+
+        `NotWaiting` if it runs or is over.
+        """
+        changes = check_changes(to)
+        backend = await self._client.opened()
+        (outcome,) = await backend.amend([_id(task_id)], changes)
+        if outcome is not AmendOutcome.DONE:
+            task = await self._insights.get(task_id)
+            raise NotWaiting(task.id, task.state)
+
+    async def _delete(self, task_id: str) -> None:
+        """Delete a task that is over, for good; `NotFinished` if it is not."""
+        backend = await self._client.opened()
+        (outcome,) = await backend.delete([_id(task_id)])
+        if outcome is not DeleteOutcome.DONE:
+            task = await self._insights.get(task_id)
+            raise NotFinished(task.id, task.state)
+
     retry, aretry = blocking(_retry), awaited(_retry)
+    amend, aamend = blocking(_amend), awaited(_amend)
+    delete, adelete = blocking(_delete), awaited(_delete)
 
     # -- changing many --------------------------------------------------------------------------
 
@@ -187,6 +212,46 @@ class Tasks:
         terms = Terms(dry_run=dry_run, expect_at_most=expect_at_most)
         return Bulk(self._client, _RETRYING, chosen, terms, on_progress)
 
+    def _amend_many(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        to: Mapping[str, Any],
+        dry_run: bool = False,
+        expect_at_most: int | None = None,
+        all: bool = False,
+        on_progress: Callable[[AmendReport], None] | None = None,
+        **where: Unpack[Filter],
+    ) -> Bulk[AmendOutcome, AmendReport]:
+        """Change many tasks that wait to what is in `to`, and count what became of them.
+
+        `to` takes priority, queue, run_at, timeout and tags. As `cancel_many`; but a filter without
+        states means what waits.
+        """
+        chosen = choose(ids, where, _among(where, WAITING), everything=all)
+        terms = Terms(dry_run=dry_run, expect_at_most=expect_at_most)
+        return Bulk(self._client, amending(check_changes(to)), chosen, terms, on_progress)
+
+    def _delete_many(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        dry_run: bool = False,
+        expect_at_most: int | None = None,
+        all: bool = False,
+        on_progress: Callable[[DeleteReport], None] | None = None,
+        **where: Unpack[Filter],
+    ) -> Bulk[DeleteOutcome, DeleteReport]:
+        """Delete many tasks that are over, for good, and count what became of them.
+
+        As `cancel_many`; but a filter without states means what is completed or cancelled.
+        """
+        chosen = choose(ids, where, _among(where, OVER), everything=all)
+        terms = Terms(dry_run=dry_run, expect_at_most=expect_at_most)
+        return Bulk(self._client, DELETING, chosen, terms, on_progress)
+
+    amend_many, aamend_many = counted(_amend_many), acounted(_amend_many)
+    delete_many, adelete_many = counted(_delete_many), acounted(_delete_many)
     cancel_each, acancel_each = listed(_cancel_each), alisted(_cancel_each)
     cancel_many, acancel_many = counted(_cancel_many), acounted(_cancel_many)
     retry_each, aretry_each = listed(_retry_each), alisted(_retry_each)

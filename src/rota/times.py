@@ -3,6 +3,7 @@
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from rota.clock import Micros, instant, micros
 from rota.config import DAY, HOUR, LONGEST_DELAY, MINUTE, RATE_LEAST, RATE_MOST, SECOND
@@ -107,7 +108,14 @@ def show_instant(at: Micros) -> str:
     >>> show_instant(1_000_000)
     '1970-01-01T00:00:01.000000Z'
     """
-    return instant(at).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    second, fraction = divmod(at, SECOND)
+    return f"{_show_second(second)}.{fraction:06d}Z"
+
+
+@lru_cache(maxsize=4096)
+def _show_second(second: int) -> str:
+    # Many instants are shown, most of them of the same few seconds.
+    return instant(second * SECOND).isoformat()[:19]
 
 
 def show_duration(length: Micros) -> str:

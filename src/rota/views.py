@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from rota.clock import Micros, born, instant
-from rota.config import SECOND
-from rota.model import AttemptError, DeadLetterGroup, Task
+from rota.config import LEASE, SECOND
+from rota.model import AttemptError, DeadLetterGroup, Session, Task
 from rota.policy.calendar import Occurrence
-from rota.schedule import Overlap, Schedule, Slot, Work
+from rota.schedule import Overlap, Schedule, Slot, SlotRun, Work
 from rota.times import show_instant
 
 HEAVY = ("payload", "headers", "result", "errors", "checkpoint")
@@ -145,6 +145,33 @@ def attempt_error(error: AttemptError) -> dict[str, Any]:
     }
 
 
+def heard_at(worker: Session) -> Micros:
+    """Return when a worker last renewed its lease, as far as leases are as long as usual."""
+    return max(worker.lease_until - LEASE, worker.started_at)
+
+
+def session(worker: Session, held: int, now: Micros) -> dict[str, Any]:
+    """Return a worker's session, how many tasks it holds and how long ago it was heard of."""
+    over = worker.closed_at is not None or worker.lease_until <= now
+    return {
+        "id": worker.id,
+        "name": worker.name,
+        "host": worker.host,
+        "pid": worker.pid,
+        "version": worker.version,
+        "queues": list(worker.queues),
+        "kinds": list(worker.kinds),
+        "slots": worker.slots,
+        "held": held,
+        "started_at": show_instant(worker.started_at),
+        "lease_until": show_instant(worker.lease_until),
+        "heartbeat_age_s": seconds(max(now - heard_at(worker), 0)),
+        "draining": worker.drain_at is not None,
+        "closed_at": _instant(worker.closed_at),
+        "live": not over,
+    }
+
+
 def schedule(recurring: Schedule) -> dict[str, Any]:
     """Return everything that is known of a schedule."""
     rule, policy, work = recurring.rule, recurring.policy, recurring.work
@@ -215,6 +242,27 @@ def slot(decided: Slot) -> dict[str, Any]:
         "at": show_instant(decided.at),
         "task": decided.task_id,
         "backfilled": decided.backfilled,
+    }
+
+
+def slot_run(decided: SlotRun, later: Micros = 0) -> dict[str, Any]:
+    """Return what became of a slot and of its task; runs start `later` than their slots.
+
+    How late is told of the first start; of a task that was tried again that is known no more, and
+    it is told of when the task was made.
+    """
+    run, began = decided.slot, decided.slot.at
+    if decided.attempt == 1 and decided.started_at is not None:
+        began = decided.started_at
+    ran = decided.finished_at and decided.started_at and decided.finished_at - decided.started_at
+    late = max(0, began - run.slot - later)
+    return slot(run) | {
+        "task_state": None if decided.state is None else decided.state.value,
+        "attempt": decided.attempt,
+        "started_at": _instant(decided.started_at),
+        "finished_at": _instant(decided.finished_at),
+        "late_s": None if run.task_id is None or run.backfilled else seconds(late),
+        "ran_s": seconds(ran),
     }
 
 

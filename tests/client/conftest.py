@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
@@ -15,11 +16,12 @@ from tests.support.places import DIALECTS
 
 
 @pytest.fixture(params=DIALECTS)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty place for a store."""
+def url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    """The address of an empty store."""
     if request.param == "sqlite":
+        copyfile(migrated_file, tmp_path / "rota.db")
         return f"sqlite:///{tmp_path / 'rota.db'}"
-    return str(request.getfixturevalue("postgres_url"))
+    return str(request.getfixturevalue("quick_postgres_url"))
 
 
 @pytest.fixture

@@ -59,6 +59,17 @@ def test_arguments_are_bound_by_the_signature(args: Any, kwargs: Any) -> None:
     assert send(*positional, **named) == (1, "+91", 3, 1)
 
 
+@pytest.mark.parametrize("value", [1, "a", None, [1, {"b": 2.5}]])
+def test_an_object_is_whatever_json_has(value: Any) -> None:
+    def keep(value: object, more: list[object]) -> tuple[Any, ...]:
+        return value, more
+
+    arguments = Arguments("keep", keep)
+    positional, named = arguments.load(arguments.encode((value, [value]), {}), CONTEXT)
+
+    assert keep(*positional, **named) == (value, [value])
+
+
 def test_rich_types_arrive_as_what_they_were() -> None:
     arguments = Arguments("rich", rich)
     given = (

@@ -36,13 +36,9 @@ CALLERS: list[type[Caller]] = [
 
 
 @pytest.fixture(scope="session")
-def database() -> Iterator[str]:
-    """The address of a database that one test after another has to itself.
-
-    Its server does not wait for the disk: no test here pulls the plug.
-    """
-    with EmbeddedPostgres({"fsync": "off", "full_page_writes": "off"}) as server:
-        yield server.create_database("transactions")
+def database(quick_server: EmbeddedPostgres) -> str:
+    """The address of a database that one test after another has to itself."""
+    return quick_server.create_database("transactions")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,109 @@
+"""Statistics by the minute and the seven figures: `app.statistics` (R9.1, R9.4, R9.6)."""
+
+from collections.abc import Sequence
+
+from rota.client import Client
+from rota.config import HOUR, MINUTE
+from rota.errors import InvalidTask
+from rota.faces import awaited, blocking
+from rota.figures import By, Figures, Scale, Statistic, StatisticsFilter
+from rota.model import Micros
+from rota.registry import check_name
+from rota.sync import Portal
+from rota.times import Duration, Instant, duration, moment
+
+
+class Statistics:
+    """Reads what happened and how things stand: `app.statistics`.
+
+    Every verb has a blocking face and, with an `a` before its name, one to be awaited.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @property
+    def _portal(self) -> Portal:
+        return self._client.portal
+
+    async def _list(
+        self,
+        since: Instant | Duration = "1h",
+        until: Instant | None = None,
+        *,
+        step: Duration = "1m",
+        queue: str | None = None,
+        kind: str | None = None,
+        by: Sequence[str] = (),
+    ) -> Sequence[Statistic]:
+        """Return what happened in each step, the oldest first (R9.1).
+
+        `since` is an instant, or how long ago; `until` is now unless it is given, and takes in the
+        step that goes on. Minutes are kept for a day, whole hours for a week: a `step` of hours
+        reaches back that far. Split `by` queue, kind, or both; at most 1,440 steps.
+        """
+        backend = await self._client.opened()
+        where = chosen(backend.clock.now(), since, until, step=step, queue=queue, kind=kind, by=by)
+        return await self._client.patiently(lambda backend: backend.statistics(where))
+
+    async def _figures(self) -> Figures:
+        """Return the seven figures of all, and of each queue (R9.4)."""
+        return await self._client.patiently(lambda backend: backend.figures())
+
+    async def _scaling(self) -> Sequence[Scale]:
+        """Return how much capacity each queue has and wants (R9.6)."""
+        return await self._client.patiently(lambda backend: backend.scaling())
+
+    list, alist = blocking(_list), awaited(_list)
+    figures, afigures = blocking(_figures), awaited(_figures)
+    scaling, ascaling = blocking(_scaling), awaited(_scaling)
+
+
+def chosen(
+    now: Micros,
+    since: Instant | Duration,
+    until: Instant | None,
+    *,
+    step: Duration,
+    queue: str | None,
+    kind: str | None,
+    by: Sequence[str],
+) -> StatisticsFilter:
+    """Return what is asked for as a filter; `InvalidTask` names the field that cannot be."""
+    length = duration(step, "step")
+    if length < MINUTE or length % MINUTE:
+        raise InvalidTask("step", "must be whole minutes: 1m, 5m, 1h")
+    begin = _since(since, now)
+    end = (now if until is None else moment(until, "until")) + (length if until is None else 0)
+    if end <= begin:
+        raise InvalidTask("until", "must lie after `since`")
+    return StatisticsFilter(
+        since=begin,
+        until=end,
+        step=length,
+        queue=None if queue is None else check_name(queue, "queue"),
+        kind=None if kind is None else check_name(kind, "kind"),
+        by=_split(by),
+    )
+
+
+def _since(since: object, now: Micros) -> Micros:
+    """Return an instant, or how long ago; what is neither is refused as an instant is."""
+    if isinstance(since, str) and since[:5].endswith("-"):
+        return moment(since, "since")
+    try:
+        return now - duration(since, "since")
+    except InvalidTask:
+        return moment(since, "since")
+
+
+def _split(by: Sequence[str]) -> tuple[By, ...]:
+    try:
+        return tuple(dict.fromkeys(By(word) for word in by))
+    except ValueError:
+        words = " and ".join(By)
+        raise InvalidTask("by", f"statistics are split by {words}, not {', '.join(by)}") from None
+
+
+LONGEST: Micros = 7 * 24 * HOUR
+"""Statistics reach back so far at most."""
