@@ -31,6 +31,7 @@ def report(day: str) -> None: ...
 """
 
 
+OF_SERVERS = ("ROTA_TOKEN", "ROTA_TOKEN_FILE", "ROTA_LOG_FORMAT")
 ROTA = [sys.executable, "-c", "import sys; from rota.cli import main; sys.exit(main())"]
 """The command in a process of its own, as its console script starts it."""
 
@@ -104,8 +105,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()  # the search for settings ends here
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("ROTA_URL", "ROTA_APP", "NO_COLOR", "FORCE_COLOR"):
+    for name in ("ROTA_URL", "ROTA_APP", "NO_COLOR", "FORCE_COLOR", *OF_SERVERS):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))  # where keys are kept
     monkeypatch.setenv("TERM", "xterm")
     return tmp_path
 

@@ -26,7 +26,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     def run_here(registry: Any, connect: Any, settings: WorkerSettings, **others: Any) -> int:
         seen.update(kinds=registry.names, settings=settings, url=connect.__self__.url)
-        seen.update(beside=others["beside"])
+        seen.update(beside=others["beside"], watch=others["watch"])
         return 0
 
     monkeypatch.setattr("rota.node.process.run_here", run_here)
@@ -106,6 +106,23 @@ def test_children_are_started_with_the_same_options(
     assert started["command"][:4] == [sys.executable, "-m", "rota", "worker"]
     assert rota(*started["command"][3:]).code == 0
     assert started["settings"] == alone
+
+
+def test_each_child_has_a_port_for_its_metrics(
+    rota: Cli, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R9.3: one shared port would answer for a random child."""
+    ports: list[tuple[str, int]] = []
+    monkeypatch.setattr("rota.node.endpoint.watching", lambda _, *where: ports.append(where))
+    settings = WorkerSettings(metrics_port=9100, metrics_host="10.0.0.7")
+    options = child_options(settings, Common())
+
+    assert rota("worker").code == 0
+    for child in ("0", "3"):
+        monkeypatch.setenv("ROTA_CHILD", child)
+        assert rota("worker", "school:app", *options).code == 0
+
+    assert ports == [("10.0.0.7", 9100), ("10.0.0.7", 9103)]
 
 
 def test_an_address_with_a_password_is_not_put_on_a_command_line(

@@ -32,7 +32,8 @@ def test_a_worker_that_was_stopped_changes_nothing_when_it_goes_on(site: Site, k
 
 def test_a_report_of_a_session_that_is_over_is_refused_and_counted(site: Site) -> None:
     """Case B109, R3.2: the fence of an old hand-out opens nothing."""
-    site.submit("note", range(3), seconds=0.2, first=1.5)
+    # The second worker has to be there, and to have taken them back, before the first is done.
+    site.submit("note", range(3), seconds=0.2, first=4.0)
     # It must not ask the store before its next regular beat, or it would know.
     first = site.start_worker(lease=30, soonest=30)
     site.started(range(3))

@@ -40,7 +40,6 @@ def proxy(site: Site) -> Iterator[Proxy]:
         yield proxy
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("keyed", [False, True])
 def test_no_submit_is_lost_or_doubled(site: Site, proxy: Proxy, keyed: bool) -> None:
     """R1.2, R1.4: several callers, each of whose submits has its answer cut once or more."""
@@ -89,7 +88,6 @@ class EverySecond:
         return all(self.seen[verb] >= 2 * CUTS for verb in self.BEGINS)
 
 
-@pytest.mark.alone
 def test_no_task_is_lost_or_run_twice(site: Site, proxy: Proxy) -> None:
     """F5, R3.4: several workers whose claims and reports have their answers cut."""
     doomed = EverySecond()

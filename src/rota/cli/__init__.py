@@ -22,7 +22,7 @@ _HELP = """Rota runs tasks on time, fairly, and loses none.
 A command explains itself, with examples: rota COMMAND --help"""
 
 FLAGS = frozenset({"--json", "--no-color", "--quiet", "--verbose"})
-VALUED = frozenset({"--url", "--app"})
+VALUED = frozenset({"--url", "--app", "--token-file"})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

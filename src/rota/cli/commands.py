@@ -1,15 +1,7 @@
 """Every command: where it is written, how it is called, and what it does in a sentence."""
 
-from typing import NamedTuple
-
-
-class Command(NamedTuple):
-    """A command: where it is written, how it is called, and what it does in a sentence."""
-
-    path: str
-    usage: str
-    summary: str
-
+from rota.cli.command import Command
+from rota.cli.schedule_commands import SCHEDULES
 
 COMMANDS = {
     "submit": Command(
@@ -44,6 +36,31 @@ COMMANDS = {
         "rota.cli.change:retry",
         "rota retry ID... | FILTERS [OPTIONS]",
         "Run failed and scheduled tasks at once.",
+    ),
+    "amend": Command(
+        "rota.cli.amend:amend",
+        "rota amend ID... | FILTERS --to-... [OPTIONS]",
+        "Change the priority, queue, time, time limit or tags of tasks that wait.",
+    ),
+    "delete": Command(
+        "rota.cli.amend:delete",
+        "rota delete ID... | FILTERS [OPTIONS]",
+        "Delete tasks that are over, for good.",
+    ),
+    "actions list": Command(
+        "rota.cli.actions:list_",
+        "rota actions list [OPTIONS]",
+        "List changes of many tasks that go on by themselves, newest first.",
+    ),
+    "actions show": Command(
+        "rota.cli.actions:show",
+        "rota actions show ID [OPTIONS]",
+        "Show an action and how far it is.",
+    ),
+    "actions stop": Command(
+        "rota.cli.actions:stop",
+        "rota actions stop ID [OPTIONS]",
+        "Stop an action after the run that is under way.",
     ),
     "dead-letters list": Command(
         "rota.cli.dead_letters:list_",
@@ -80,67 +97,7 @@ COMMANDS = {
         "rota dead-letters restore ID... | FILTERS [OPTIONS]",
         "Undo a discard, as long as the dead letters are kept.",
     ),
-    "schedules list": Command(
-        "rota.cli.schedules:list_",
-        "rota schedules list [OPTIONS]",
-        "List schedules by name: when each runs next, and what it has done.",
-    ),
-    "schedules show": Command(
-        "rota.cli.schedules:show",
-        "rota schedules show NAME [OPTIONS]",
-        "Show a schedule: its rule, its policies, the next runs, the last slots.",
-    ),
-    "schedules slots": Command(
-        "rota.cli.schedules:slots",
-        "rota schedules slots NAME [OPTIONS]",
-        "List what became of a schedule's slots, newest first.",
-    ),
-    "schedules preview": Command(
-        "rota.cli.schedules_preview:preview",
-        'rota schedules preview "EXPR" [OPTIONS]\n       rota schedules preview --every LENGTH',
-        "Print when a rule runs next, and the reason for each surprise.",
-    ),
-    "schedules create": Command(
-        "rota.cli.schedules_change:create",
-        'rota schedules create NAME KIND "EXPR" [K=V | K:=JSON]... [OPTIONS]\n'
-        "       rota schedules create NAME KIND [K=V | K:=JSON]... --every LENGTH [OPTIONS]",
-        "Make a schedule: a rule, and the task that each of its slots becomes.",
-    ),
-    "schedules update": Command(
-        "rota.cli.schedules_change:update",
-        'rota schedules update NAME ["EXPR"] [K=V | K:=JSON]... [OPTIONS]',
-        "Change what a schedule says; what is not given stays.",
-    ),
-    "schedules pause": Command(
-        "rota.cli.schedules_control:pause",
-        "rota schedules pause NAME... [OPTIONS]",
-        "Let schedules fire nothing until they are resumed.",
-    ),
-    "schedules resume": Command(
-        "rota.cli.schedules_control:resume",
-        "rota schedules resume NAME... [OPTIONS]",
-        "Let paused schedules fire again, from now on.",
-    ),
-    "schedules run-now": Command(
-        "rota.cli.schedules_control:run_now",
-        "rota schedules run-now NAME [OPTIONS]",
-        "Make a task of a schedule at once, besides its slots.",
-    ),
-    "schedules backfill": Command(
-        "rota.cli.schedules_control:backfill",
-        "rota schedules backfill NAME --from INSTANT --to INSTANT [OPTIONS]",
-        "Make tasks of the slots in a range that have none.",
-    ),
-    "schedules import": Command(
-        "rota.cli.schedules_import:import_",
-        "rota schedules import FILE|- [OPTIONS]",
-        "Make schedules of the lines of a crontab.",
-    ),
-    "schedules delete": Command(
-        "rota.cli.schedules_control:delete",
-        "rota schedules delete NAME... [OPTIONS]",
-        "Remove schedules and the record of their slots; their tasks are left alone.",
-    ),
+    **SCHEDULES,
     "queues list": Command(
         "rota.cli.queues:list_",
         "rota queues list [OPTIONS]",
@@ -231,10 +188,115 @@ COMMANDS = {
         "rota limits delete --queue NAME | --tenant NAME [OPTIONS]",
         "Remove a limit.",
     ),
+    "keys create": Command(
+        "rota.cli.keys:create",
+        "rota keys create NAME --role ROLE [OPTIONS]",
+        "Make a key for calls over HTTP and print it, this once.",
+    ),
+    "keys list": Command(
+        "rota.cli.keys:list_",
+        "rota keys list [OPTIONS]",
+        "List keys: what each may do, and when it was used last.",
+    ),
+    "keys revoke": Command(
+        "rota.cli.keys:revoke",
+        "rota keys revoke ID... [OPTIONS]",
+        "Revoke keys for good.",
+    ),
+    "audit list": Command(
+        "rota.cli.audit:list_",
+        "rota audit list [OPTIONS]",
+        "List who changed what, the newest first.",
+    ),
+    "alerts list": Command(
+        "rota.cli.alerts:list_",
+        "rota alerts list [OPTIONS]",
+        "List alerts that have fired, newest first.",
+    ),
+    "alerts rules": Command(
+        "rota.cli.alerts:rules",
+        "rota alerts rules [OPTIONS]",
+        "List the alert rules: the seven that Rota comes with, and your own.",
+    ),
+    "alerts set": Command(
+        "rota.cli.alerts:set_",
+        "rota alerts set NAME [OPTIONS]",
+        "Change an alert rule, or make one; what is not given stays.",
+    ),
+    "alerts delete": Command(
+        "rota.cli.alerts:delete",
+        "rota alerts delete NAME... [OPTIONS]",
+        "Remove alert rules; one of the seven goes back to its defaults.",
+    ),
+    "alerts silence": Command(
+        "rota.cli.alerts:silence",
+        "rota alerts silence RULE|ALERT... --for LENGTH [OPTIONS]",
+        "Tell nobody of a rule's alerts, or of one alert, for a while.",
+    ),
+    "alerts test": Command(
+        "rota.cli.alerts:send_test",
+        "rota alerts test [OPTIONS]",
+        "Send a test message to every webhook that is on, and say what came of it.",
+    ),
+    "webhooks create": Command(
+        "rota.cli.webhooks:create",
+        "rota webhooks create URL [OPTIONS]",
+        "Make a webhook, and print its secret: it is shown this once.",
+    ),
+    "webhooks list": Command(
+        "rota.cli.webhooks:list_",
+        "rota webhooks list [OPTIONS]",
+        "List the webhooks, and how their deliveries went.",
+    ),
+    "webhooks set": Command(
+        "rota.cli.webhooks:set_",
+        "rota webhooks set ID [OPTIONS]",
+        "Change a webhook, or switch it on or off; what is not given stays.",
+    ),
+    "webhooks rotate": Command(
+        "rota.cli.webhooks:rotate",
+        "rota webhooks rotate ID [OPTIONS]",
+        "Give a webhook a new secret and print it; for a day the old one counts too.",
+    ),
+    "webhooks delete": Command(
+        "rota.cli.webhooks:delete",
+        "rota webhooks delete ID... [OPTIONS]",
+        "Remove webhooks; what is still to be delivered to them is dropped.",
+    ),
+    "webhooks test": Command(
+        "rota.cli.webhooks:send_test",
+        "rota webhooks test ID [OPTIONS]",
+        "Send a webhook a test message at once and say what came of it.",
+    ),
+    "sessions list": Command(
+        "rota.cli.sessions:list_",
+        "rota sessions list [OPTIONS]",
+        "List the workers that are at work.",
+    ),
+    "sessions show": Command(
+        "rota.cli.sessions:show",
+        "rota sessions show ID [OPTIONS]",
+        "Show a worker's session.",
+    ),
+    "sessions drain": Command(
+        "rota.cli.sessions:drain",
+        "rota sessions drain ID [OPTIONS]",
+        "Ask a worker to end once it is through with what it holds.",
+    ),
     "worker": Command(
         "rota.cli.worker:worker",
         "rota worker [APP] [OPTIONS]",
         "Run the tasks of an app until told to stop.",
+    ),
+    "server": Command(
+        "rota.cli.server:server",
+        "rota server [APP] [OPTIONS]",
+        "Answer HTTP until told to stop: the API, workers in any language, metrics.",
+    ),
+    "dev": Command(
+        "rota.cli.dev:dev",
+        "rota dev [APP] [OPTIONS]",
+        "Run server, worker and scheduler in one, and again when a Python file changes.",
     ),
     "migrate": Command(
         "rota.cli.migrate:migrate",
@@ -246,15 +308,42 @@ COMMANDS = {
         "rota demo [OPTIONS]",
         "Send 200,000 messages, kill a worker meanwhile, and count what arrived.",
     ),
+    "doctor": Command(
+        "rota.cli.doctor:doctor",
+        "rota doctor [OPTIONS]",
+        "Say what is not as it should be, and what to do about it.",
+    ),
+    "login": Command(
+        "rota.cli.login:login",
+        "rota login URL [OPTIONS]",
+        "Keep a key for a server, so that commands need no token for it.",
+    ),
+    "logout": Command(
+        "rota.cli.login:logout",
+        "rota logout URL [OPTIONS]",
+        "Forget the key of a server; the key itself stays good.",
+    ),
+    "config show": Command(
+        "rota.cli.config_show:config_show",
+        "rota config show [OPTIONS]",
+        "Show each setting with its source; passwords and keys are masked.",
+    ),
     "version": Command("rota.cli.version:version", "rota version [OPTIONS]", "Print the version."),
 }
 
 NOUNS = {
+    "actions": "Follow and stop changes of many tasks that go on by themselves.",
     "dead-letters": "Find, edit, replay and discard what failed for good.",
     "schedules": "Recurring work: when it runs, what it has done, and crontabs that move over.",
     "queues": "How queues are shared out, bounded and paused.",
     "tenants": "Each tenant's part beside the others, its bound and its pause.",
     "kinds": "Which kinds of task are started at present.",
+    "config": "Which settings count, and where they come from.",
+    "keys": "Who may call a server over HTTP, and how far each key reaches.",
+    "audit": "Who changed what, when and from where.",
+    "sessions": "The workers that are at work.",
     "limits": "Caps and rates of queues, tenants, and tenants in queues.",
+    "alerts": "What is watched, what was too high, and silence.",
+    "webhooks": "The endpoints that are told of alerts.",
 }
 """What several commands begin with."""

@@ -1,10 +1,12 @@
 """`rota migrate`: brings the store's schema up to date."""
 
 from rota.app import Rota
+from rota.cli.credentials import is_server
 from rota.cli.logs import set_up_logs
 from rota.cli.opening import chosen_app
 from rota.cli.options import COMMON, Common
 from rota.cli.output import Output
+from rota.cli.problems import UsageError
 from rota.cli.settings import find_settings
 from rota.store import masked
 
@@ -24,6 +26,9 @@ def migrate(*, common: Common = COMMON) -> None:
     output = Output(common)
     settings = find_settings(url=common.url, app=common.app)
     app = chosen_app(settings) if settings.url is None else None
+    url = app.url if app else settings.url.value if settings.url else ""
+    if is_server(url):
+        raise UsageError("a server's store is migrated where it lies: give --url of the store")
     with app or Rota(settings.url.value if settings.url else None) as target:
         applied = target.migrate()
         output.hint(f"The store is {masked(target.url)}")

@@ -5,11 +5,12 @@ import logging
 
 from rota.app import Rota
 from rota.cli.app_loading import load_app
+from rota.cli.credentials import is_server, token_for
 from rota.cli.logs import set_up_logs
 from rota.cli.options import Common
 from rota.cli.problems import NoStoreYet
 from rota.cli.settings import Setting, Settings, find_settings, sqlite_path
-from rota.config import DEFAULT_URL
+from rota.config import APP_NAME, DEFAULT_URL
 from rota.errors import ConfigurationError
 from rota.store import masked
 
@@ -27,29 +28,40 @@ def open_app(
     """
     set_up_logs(common)
     settings = find_settings(url=common.url, app=common.app)
-    app = chosen_app(settings) if kinds or settings.url is None else None
+    app = chosen_app(settings, common.token_file) if kinds or settings.url is None else None
     if reads or not (makes or (kinds and app is not None)):
         require_store(app.url if app else settings.url.value if settings.url else DEFAULT_URL)
     if app is None:
-        app = Rota(settings.url.value if settings.url else None)
+        app = bare_app(settings.url, common.token_file)
     reach(app)
     return app
 
 
-def chosen_app(settings: Settings) -> Rota | None:
+def chosen_app(settings: Settings, token_file: str | None = None) -> Rota | None:
     """Return the app that is set, at the address that is set or else its own; None without one."""
     if settings.app is None:
         return None
     own = load(settings.app)
     warn_of_other_address(own, settings.url)
-    return at_address(own, settings.url)
+    return at_address(own, settings.url, token_file)
 
 
-def at_address(own: Rota, url: Setting | None) -> Rota:
+def bare_app(url: Setting | None, token_file: str | None = None, *, name: str = APP_NAME) -> Rota:
+    """Return an app without kinds at the address that is set, with the token for it."""
+    if url is None or not is_server(url.value):
+        return Rota(url.value if url else None, name=name)
+    return Rota(url.value, name=name, token=token_for(url.value, url.source, token_file))
+
+
+def at_address(own: Rota, url: Setting | None, token_file: str | None = None) -> Rota:
     """Return an app with the same kinds at the address that is set, or the app itself."""
     if url is None or url.value == own.url:
-        return own
-    return own.at(url.value)
+        if not is_server(own.url) or own.token is not None:
+            return own
+        url = Setting(own.url, "") if url is None else url
+    if not is_server(url.value):
+        return own.at(url.value)
+    return own.at(url.value, token=token_for(url.value, url.source or None, token_file))
 
 
 def warn_of_other_address(own: Rota, url: Setting | None) -> None:

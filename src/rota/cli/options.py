@@ -30,7 +30,14 @@ class Common(Look):
 
     url: Annotated[
         str | None,
-        Parameter(help="Address of the store: sqlite:///file.db or postgresql://… (or ROTA_URL)."),
+        Parameter(
+            help="Address of the store or server: sqlite:///file.db, postgresql://…, http://… "
+            "(or ROTA_URL)."
+        ),
+    ] = None
+    token_file: Annotated[
+        str | None,
+        Parameter(help="A file with the key for a server (or ROTA_TOKEN_FILE; or rota login)."),
     ] = None
     app: Annotated[
         str | None,

@@ -1,36 +1,17 @@
 """Errors as a person and a script meet them: one line on stderr, and an exit code to rely on."""
 
-import re
 import sys
 import traceback
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from rota.cli.text import one_line
-from rota.errors import (
-    ConfigurationError,
-    DeadLetterSettled,
-    InvalidTask,
-    LimitNotFound,
-    MoreThanExpected,
-    NotRetryable,
-    Overloaded,
-    RotaError,
-    ScheduleBusy,
-    ScheduleChanged,
-    ScheduleExists,
-    ScheduleNotFound,
-    SchemaOutOfDate,
-    SettingsChanged,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    TaskFailed,
-    TaskNotFound,
-    UnknownKind,
-)
+from rota.errors import InvalidTask, RotaError, StoreUnavailable
+from rota.problems import UNEXPECTED, Meaning, meaning, place, pointer, problem_of
+
+__all__ = ["Exit", "place", "pointer"]
 
 
 class Exit(IntEnum):
@@ -79,50 +60,32 @@ class RefusedLine(InvalidTask):
         self.stored = stored
 
 
-class Known(NamedTuple):
-    """What an error becomes: exit code, and code, status and title of the problem object."""
-
-    exit: Exit
-    code: str
-    status: int
-    title: str
-
-
-_UNEXPECTED = Known(Exit.FAILED, "internal", 500, "Something went wrong inside Rota")
-
-# The first class that fits counts: the special ones come before their bases.
-_KNOWN: tuple[tuple[type[BaseException], Known], ...] = (
-    (UsageError, Known(Exit.USAGE, "usage", 400, "The command does not fit")),
-    (NoStoreYet, Known(Exit.UNREACHABLE, "store_missing", 503, "There is no store yet")),
-    (UnknownKind, Known(Exit.USAGE, "unknown_kind", 422, "The kind is unknown")),
-    (InvalidTask, Known(Exit.USAGE, "validation_failed", 422, "The request does not fit")),
-    (TaskNotFound, Known(Exit.NOT_FOUND, "not_found", 404, "There is no such task")),
-    (ScheduleNotFound, Known(Exit.NOT_FOUND, "not_found", 404, "There is no such schedule")),
-    (LimitNotFound, Known(Exit.NOT_FOUND, "not_found", 404, "There is no such limit")),
-    (UnknownName, Known(Exit.NOT_FOUND, "not_found", 404, "There is nothing of this name")),
-    (SettingsChanged, Known(Exit.CONFLICT, "settings_changed", 409, "They were changed meanwhile")),
-    (Overloaded, Known(Exit.UNREACHABLE, "overloaded", 429, "Too much waits already")),
-    (ScheduleExists, Known(Exit.CONFLICT, "schedule_exists", 409, "The name is taken")),
-    (ScheduleChanged, Known(Exit.CONFLICT, "schedule_changed", 409, "It was changed meanwhile")),
-    (ScheduleBusy, Known(Exit.CONFLICT, "schedule_busy", 409, "An earlier run is not over")),
-    (
-        DeadLetterSettled,
-        Known(Exit.CONFLICT, "already_settled", 409, "The dead letter was dealt with already"),
-    ),
-    (
-        MoreThanExpected,
-        Known(Exit.CONFLICT, "more_than_expected", 409, "More match than were expected"),
-    ),
-    (NotRetryable, Known(Exit.CONFLICT, "not_retryable", 409, "The task cannot be retried now")),
-    (SchemaOutOfDate, Known(Exit.FAILED, "schema_out_of_date", 503, "The store must be migrated")),
-    (ConfigurationError, Known(Exit.USAGE, "configuration", 400, "The set-up is wrong")),
-    (StoreUnavailable, Known(Exit.UNREACHABLE, "store_unavailable", 503, "Out of reach")),
-    (StoreFull, Known(Exit.FAILED, "store_full", 507, "The store's disk is full")),
-    (StoreError, Known(Exit.FAILED, "store_failed", 500, "The store failed")),
-    (TaskFailed, Known(Exit.FAILED, "task_failed", 409, "The task failed or was cancelled")),
-    (TimeoutError, Known(Exit.TIMED_OUT, "timed_out", 504, "It did not happen in time")),
-    (RotaError, Known(Exit.FAILED, "failed", 500, "The command failed")),
+_OWN: tuple[tuple[type[BaseException], Meaning, Exit], ...] = (
+    (UsageError, Meaning("usage", 400, "The command does not fit"), Exit.USAGE),
+    (NoStoreYet, Meaning("store_missing", 503, "There is no store yet"), Exit.UNREACHABLE),
+    (UnknownName, Meaning("not_found", 404, "There is nothing of this name"), Exit.NOT_FOUND),
 )
+"""The errors that only commands have."""
+
+_EXITS = {
+    "forbidden": Exit.NOT_ALLOWED,
+    "unknown_kind": Exit.USAGE,
+    "validation_failed": Exit.USAGE,
+    "configuration": Exit.USAGE,
+    "not_found": Exit.NOT_FOUND,
+    "settings_changed": Exit.CONFLICT,
+    "last_admin": Exit.CONFLICT,
+    "schedule_exists": Exit.CONFLICT,
+    "schedule_changed": Exit.CONFLICT,
+    "schedule_busy": Exit.CONFLICT,
+    "already_settled": Exit.CONFLICT,
+    "more_than_expected": Exit.CONFLICT,
+    "not_retryable": Exit.CONFLICT,
+    "overloaded": Exit.UNREACHABLE,
+    "store_unavailable": Exit.UNREACHABLE,
+    "timed_out": Exit.TIMED_OUT,
+}
+"""The exit codes of what an error may mean; all else is `FAILED`."""
 
 
 def report(error: Exception, *, as_json: bool = False, verbose: bool = False) -> int:
@@ -133,47 +96,31 @@ def report(error: Exception, *, as_json: bool = False, verbose: bool = False) ->
         sys.stderr.write(msgspec.json.encode(problem(error)).decode() + "\n")
     else:
         sys.stderr.write(f"rota: {_detail(error)}\n")
-    return known(error).exit
+    return known(error)[1]
 
 
-def known(error: BaseException) -> Known:
-    """Return what an error means to scripts."""
+def known(error: BaseException) -> tuple[Meaning, Exit]:
+    """Return what an error means to scripts, and the exit code for it."""
     if isinstance(error, RefusedLine) and error.stored:
-        return Known(Exit.PARTLY, "validation_failed", 422, "The rest of the batch does not fit")
+        refused = Meaning("validation_failed", 422, "The rest of the batch does not fit")
+        return refused, Exit.PARTLY
     if _is_of_parser(error):
-        return _KNOWN[0][1]
-    return next((found for kind, found in _KNOWN if isinstance(error, kind)), _UNEXPECTED)
+        return _OWN[0][1], _OWN[0][2]
+    for kind, meant, code in _OWN:
+        if isinstance(error, kind):
+            return meant, code
+    meant = meaning(error)
+    return meant, _EXITS.get(meant.code, Exit.FAILED)
 
 
 def problem(error: Exception) -> dict[str, Any]:
     """Return an error as the problem object of the API (RFC 9457)."""
-    _, code, status, title = known(error)
-    shown: dict[str, Any] = {
-        "type": f"urn:rota:problem:{code}",
-        "title": title,
-        "status": status,
-        "code": code,
-        "detail": _detail(error),
-    }
+    shown = problem_of(known(error)[0], _detail(error))
     if isinstance(error, RefusedLine):
         shown |= {"line": error.number, "errors": [place(error.cause)]}
     elif isinstance(error, InvalidTask):
         shown["errors"] = [place(error)]
     return shown
-
-
-def place(error: InvalidTask) -> dict[str, str]:
-    """Return what is wrong with one field, in the shape of the API."""
-    return {"pointer": pointer(error.field), "detail": error.problem}
-
-
-def pointer(field: str) -> str:
-    """Return the place of a field as a JSON Pointer.
-
-    >>> pointer("payload.students[2].phone")
-    '/payload/students/2/phone'
-    """
-    return "/" + re.sub(r"\[(\d+)\]", r".\1", field).replace(".", "/")
 
 
 def _detail(error: Exception) -> str:
@@ -182,7 +129,7 @@ def _detail(error: Exception) -> str:
     text = one_line(str(error))
     if isinstance(error, StoreUnavailable):
         return f"{text}. Is the address right (--url, ROTA_URL), and does the server run?"
-    if known(error) is _UNEXPECTED:
+    if known(error)[0] is UNEXPECTED:
         return f"{type(error).__name__}: {text} (--verbose shows where)"
     return text
 
