@@ -1,6 +1,7 @@
 """What must not drift about the project itself."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -97,16 +98,53 @@ def test_the_lock_holds_every_dependency_with_hashes() -> None:
     assert wanted <= entries.keys()
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
+def built(folder: Path, kind: str = "wheel") -> set[str]:
+    """Build a wheel of a clean copy of the project and return what is in it.
+
+    Only the dashboard's parts are taken from where they are: nothing is fetched.
+    """
+    copy = folder / "copy"
+    for name in project_files():
+        target = copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target)
+    (copy / "web/node_modules").symlink_to(ROOT / "web/node_modules")
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
-        cwd=ROOT,
+        [sys.executable, "-c", BUILD.format(kind=kind), str(folder)],
+        cwd=copy,
         capture_output=True,
         check=True,
     )
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as built:
-        packed = set(built.namelist())
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        return set(packed.namelist())
+
+
+BUILD = "import sys; from hatchling import build; build.build_{kind}(sys.argv[1])"
+WITH_PARTS = pytest.mark.skipif(
+    not (ROOT / "web/node_modules").exists(),
+    reason="the dashboard's parts are not installed: make dashboard",
+)
+
+
+@pytest.mark.slow
+@WITH_PARTS
+def test_the_wheel_holds_every_file_of_the_package_and_the_dashboard(tmp_path: Path) -> None:
+    packed = built(tmp_path)
     ours = {name.removeprefix("src/") for name in project_files() if name.startswith("src/rota/")}
     assert ours <= packed
+    page = "rota/server/dashboard/index.html"
+    scripts = [
+        name for name in packed if re.fullmatch(r"rota/server/dashboard/assets/.*\.js", name)
+    ]
+    assert page in packed
+    assert len(scripts) > 10
+    assert not [name for name in packed if "node_modules" in name or name.endswith(".svelte")]
+
+
+@pytest.mark.slow
+@WITH_PARTS
+def test_an_editable_install_builds_nothing(tmp_path: Path) -> None:
+    """Whoever works on Rota is not held up: `make dashboard` builds it when it is wanted."""
+    assert not [name for name in built(tmp_path, "editable") if "dashboard" in name]
+    assert not (tmp_path / "copy/src/rota/server/dashboard").exists()

@@ -1,0 +1,51 @@
+"""Whatever people write into tasks stays text, to the last digit (R9.2, points 22 to 24)."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import Browse
+from tests.web.seeding import BIG, MARKED, School
+from tests.web.test_pages import too_wide
+
+pytestmark = [pytest.mark.slow, pytest.mark.paced]
+
+SHOWN = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_hostile_text_stays_text_everywhere(browse: Browse, school: School, width: int) -> None:
+    """Payload, error, tags, key, headers, reason: no element, no script, the layout whole."""
+    viewport = {"width": width, "height": 900}
+    pages = {
+        f"/tasks/{school.tasks['hostile']}": SHOWN,
+        f"/tasks/{school.tasks['refused']}": SHOWN,
+        f"/tasks?cols=queue,tags,key&tag={quote(MARKED)}": SHOWN,
+        "/dead-letters": "<img src=x",
+        "/queues/letters": "",
+    }
+    school.ask("POST", "/v1/queues/letters/pause", {"reason": MARKED})
+    with browse("admin", viewport=viewport) as seen:
+        dialogs: list[str] = []
+        seen.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        for path, text in pages.items():
+            page = seen.open(path)
+            if text:
+                expect(page.locator("main").get_by_text(text).first, path).to_be_attached()
+            page.wait_for_timeout(200)
+            assert page.locator("img[src=x]").count() == 0, path
+            assert not re.search("[\u202e\u0007]", page.locator("main").inner_text()), path
+            assert too_wide(page) == [], path
+        assert dialogs == []
+
+
+def test_every_digit_of_a_number_is_shown_and_copied(browse: Browse, school: School) -> None:
+    """Point 22: 9007199254740993 is no double."""
+    with browse("read", permissions=["clipboard-read", "clipboard-write"]) as seen:
+        page = seen.open(f"/tasks/{school.tasks['later']}")
+        expect(page.get_by_text(str(BIG)).first).to_be_visible()
+        page.get_by_role("button", name="Copy the payload").click()
+        expect(page.locator(".toast")).to_contain_text("Copied")
+        assert str(BIG) in page.evaluate("navigator.clipboard.readText()")

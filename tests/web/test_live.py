@@ -1,0 +1,115 @@
+"""What changes elsewhere shows here, in place, and the address is the view (R9.1, R9.2)."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.browsing import more_tabs
+from tests.web.conftest import Browse
+from tests.web.seeding import School
+
+pytestmark = [pytest.mark.slow, pytest.mark.paced]
+
+SOON = 1_000
+"""Milliseconds after which a change made elsewhere must be on the page (R9.2)."""
+SLACK = 500
+"""For a machine that does two things at once."""
+
+
+def submitted(school: School, **options: object) -> str:
+    """Submit a letter, which waits."""
+    body = {"kind": "send_letter", "payload": {"student_id": 5}, "queue": "letters", **options}
+    return str(school.ask("POST", "/v1/tasks", body)["id"])
+
+
+def test_a_change_elsewhere_shows_on_the_task_within_a_second(
+    browse: Browse, school: School
+) -> None:
+    """R9.2, point 11: without a reload."""
+    task = submitted(school)
+    with browse("read") as seen:
+        page = seen.open(f"/tasks/{task}")
+        expect(page.locator(".head .state")).to_have_text(re.compile("ready"))
+        expect(page.get_by_role("button", name="live", exact=True)).to_be_visible()
+        school.ask("POST", f"/v1/tasks/{task}/cancel", {})
+        expect(page.locator(".head .state")).to_have_text(
+            re.compile("cancelled"), timeout=SOON + SLACK
+        )
+
+
+def test_a_row_changes_in_place_and_new_ones_are_offered(browse: Browse, school: School) -> None:
+    """R9.1, points 10 and 11: nothing moves by itself; what is new is counted."""
+    task = submitted(school)
+    with browse("read") as seen:
+        page = seen.open("/tasks?queue=letters&tenant=")
+        row = page.locator(f"tr[data-id='{task}']")
+        expect(row).to_contain_text("ready")
+        expect(page.get_by_role("button", name="live", exact=True)).to_be_visible()
+        before = page.locator("tbody tr").evaluate_all("all => all.map((one) => one.dataset.id)")
+        school.ask("POST", f"/v1/tasks/{task}/cancel", {})
+        expect(row).to_contain_text("cancelled", timeout=SOON + SLACK)
+        expect(row).to_contain_text("leaves at next refresh")
+        new = submitted(school)
+        offer = page.get_by_role("button", name=re.compile("new one"))
+        expect(offer).to_be_visible(timeout=SOON + 2 * SLACK)
+        after = page.locator("tbody tr").evaluate_all("all => all.map((one) => one.dataset.id)")
+        assert after == before
+        offer.click()
+        expect(page.locator(f"tr[data-id='{new}']")).to_be_visible()
+        expect(row).to_have_count(0)
+
+
+def test_reload_and_back_keep_the_view(browse: Browse, school: School) -> None:
+    """R9.2, points 4 and 5: filter, tab, page and columns are in the address."""
+    with browse("read") as seen:
+        page = seen.open("/tasks?queue=letters&tenant=board")
+        page.get_by_text("Columns", exact=True).click()
+        page.get_by_label("key", exact=True).check()
+        newest = page.locator("tbody tr").first.get_attribute("data-id")
+        page.get_by_role("link", name="Older").click()
+        expect(page).to_have_url(re.compile(r"cursor=.*cols=|cols=.*cursor="))
+        expect(page.get_by_role("link", name="Newer")).to_be_visible()
+        expect(page.locator("tbody tr").first).not_to_have_attribute("data-id", str(newest))
+        first = page.locator("tbody tr").first.get_attribute("data-id")
+        page.reload()
+        expect(page.locator("tbody tr").first).to_have_attribute("data-id", str(first))
+        expect(page.get_by_role("columnheader", name="Key")).to_be_visible()
+        expect(page.locator(".chip")).to_have_count(2)
+        page.locator("tbody tr").first.get_by_role("link").first.click()
+        expect(page).to_have_url(re.compile(f"/tasks/{first}$"))
+        page.go_back()
+        expect(page.locator("tbody tr").first).to_have_attribute("data-id", str(first))
+
+
+def test_seven_tabs_share_one_stream_and_all_follow(browse: Browse, school: School) -> None:
+    """R9.2, point 6: a browser has six connections to a host, and no tab stalls."""
+    task = submitted(school)
+    with browse("read") as seen:
+        tabs = [seen, *more_tabs(seen.page.context, school, 6)]
+        for tab in tabs:
+            tab.open(f"/tasks/{task}")
+            expect(tab.page.get_by_role("button", name="live", exact=True)).to_be_visible()
+        streams = [url for tab in tabs for url in tab.requests if "/v1/events" in url]
+        assert len(streams) == 1
+        school.ask("POST", f"/v1/tasks/{task}/cancel", {})
+        for tab in tabs:
+            # A tab behind another one waits until it is seen.
+            tab.page.bring_to_front()
+            expect(tab.page.locator(".head .state")).to_have_text(re.compile("cancelled"))
+            assert tab.unexpected == []
+
+
+def test_live_updates_can_be_turned_off_and_on(browse: Browse, school: School) -> None:
+    """R9.2: it says so, and catches up with one read."""
+    task = submitted(school)
+    with browse("read") as seen:
+        page = seen.open(f"/tasks/{task}")
+        expect(page.get_by_role("button", name="live", exact=True)).to_be_visible()
+        page.keyboard.press("l")
+        expect(page.get_by_role("button", name="paused", exact=True)).to_be_visible()
+        school.ask("POST", f"/v1/tasks/{task}/cancel", {})
+        page.wait_for_timeout(SOON)
+        expect(page.locator(".head .state")).to_have_text(re.compile("ready"))
+        page.keyboard.press("l")
+        expect(page.locator(".head .state")).to_have_text(re.compile("cancelled"))

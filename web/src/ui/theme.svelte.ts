@@ -1,0 +1,36 @@
+/** Which colours are shown: as chosen in this browser, or as the system has it. */
+
+const SYSTEM = matchMedia("(prefers-color-scheme: dark)");
+const STORED = "rota.theme";
+
+export type Choice = "" | "light" | "dark";
+
+class Theme {
+  /** What was chosen; "" follows the system. */
+  choice = $state<Choice>(chosen());
+  #system = $state(SYSTEM.matches);
+  /** What is shown: whoever draws by hand draws anew when it changes. */
+  readonly dark = $derived(this.choice === "" ? this.#system : this.choice === "dark");
+
+  constructor() {
+    SYSTEM.addEventListener("change", (event) => (this.#system = event.matches));
+  }
+
+  choose(choice: Choice): void {
+    if (choice === "") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = choice;
+    this.choice = choice;
+    try {
+      localStorage.setItem(STORED, choice);
+    } catch {
+      // It holds until the page is left.
+    }
+  }
+}
+
+function chosen(): Choice {
+  const given = document.documentElement.dataset.theme;
+  return given === "light" || given === "dark" ? given : "";
+}
+
+export const theme = new Theme();
