@@ -11,6 +11,7 @@ from bench import (
     caps,
     drain,
     fairness,
+    http,
     idle,
     latency,
     lateness,
@@ -38,6 +39,7 @@ SCENARIOS: dict[str, Callable[[Options, Ground], Result]] = {
     "fairness": fairness.run,
     "caps": caps.run,
     "schedules": schedules.run,
+    "http": http.run,
 }
 
 

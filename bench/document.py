@@ -47,6 +47,10 @@ sides of it; a rate on its own says as much about the machine and its disk as ab
   50 slots, two workers), Jain's index of 3,000 small tenants beside a great one, what each class
   gets of a saturated queue; racing workers under a cap and a rate; and drains by turns: plain, of
   3,000 tenants, under limits that do not bind, and with limits elsewhere.
+- **http**: single submits over 50 kept connections to one server process, from another process,
+  each answered after its commit, and beside it 50 `asubmit` callers straight at the store; batches
+  of 500; a remote worker's drain beside that of a worker at the store; what 200 listeners cost the
+  server while 500 tasks a second change; how much its memory grew while singles came in.
 - **caps**: 8 workers of 100 slots for a minute under a cap of 200, under a cap of 1, and under 500
   starts a second: the most that handlers and the store saw, and the windows of 0.1, 1 and 5 seconds
   that held more starts than the burst and the rate allow.

@@ -34,6 +34,10 @@ LABELS = {
     "rate_windows_over": ("windows over the rate", ""),
     "rate_used": ("used of the rate", ""),
     "wide_limits_ratio": ("under wide limits", "of the plain drain"),
+    "batch_tasks_per_s": ("in batches of 500", "tasks/s"),
+    "remote_drain_ratio": ("a remote worker's drain", "of the direct worker's"),
+    "sse_core_share": ("200 listeners at 500 changes/s", "of a core"),
+    "rss_slope_mb": ("the server's memory grew by", "MB"),
     "limits_elsewhere_ratio": ("with limits elsewhere", "of the plain drain"),
 }
 """How the figures in `more` are called on a page, and their units."""

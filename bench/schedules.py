@@ -24,7 +24,7 @@ from rota.node.worker import Worker
 from rota.reconcile import new_schedule
 from rota.schedule import Schedule
 from rota.sync import new_event_loop
-from rota.telemetry import Firings
+from rota.telemetry import Firings, Silent
 from rota.zones import zone
 
 SCHEDULES = 10_000
@@ -166,7 +166,7 @@ async def _store(url: str, made: Sequence[Schedule]) -> None:
 # -- firing them ----------------------------------------------------------------------------------
 
 
-class Heard:
+class Heard(Silent):
     """A worker's telemetry: keeps how late each task was stored, in seconds."""
 
     def __init__(self, schedules: int) -> None:

@@ -20,6 +20,10 @@ from rota.clock import new_rng
 
 KEYS = {"scenario", "store", "tasks", "seconds", "rate", "control_rate", "ratio"}
 FAIRNESS = {"big_before_last_small", "jain", "shares", "cap_max_seen", "rate_windows_over"}
+HTTP = {
+    "single_per_s", "single_p99_ms", "batch_tasks_per_s", "remote_drain_ratio", "sse_core_share",
+    "rss_slope_mb",
+}  # fmt: skip
 WAITS = {"p50_ms", "p99_ms", "max_ms", "early"}
 
 
@@ -232,6 +236,10 @@ def test_every_scenario_does_its_work_and_prints_what_it_promises(
         assert found["rate_windows_over"] == 0
     if scenario == "caps":
         assert (found["cap_of_one_max_seen"], found["rate_windows_over"]) == (1, 0)
+    if scenario == "http":
+        assert found.keys() >= HTTP
+        assert found["batch_tasks_per_s"] > found["single_per_s"] > 0
+        assert found["remote_drain_ratio"] > 0
     if scenario == "memory":
         assert 0 < found["worker_mb"] < 150
 
