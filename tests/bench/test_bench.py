@@ -209,7 +209,7 @@ def test_the_page_is_made_of_what_was_measured() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.paced
 @pytest.mark.parametrize("scenario", [*SCENARIOS, "submit --single"])
 def test_every_scenario_does_its_work_and_prints_what_it_promises(
     scenario: str, capsys: pytest.CaptureFixture[str]

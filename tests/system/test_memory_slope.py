@@ -16,7 +16,6 @@ PER_100_000 = 1_000_000
 LEFT = "select (select count(*) from ready) + (select count(*) from scheduled)"
 
 
-@pytest.mark.alone
 def test_memory_does_not_grow_over_140_000_mixed_tasks(sqlite_site: Site) -> None:
     """Case B148: async, in threads, failing, retried, snoozing, with results."""
     worker = psutil.Process(sqlite_site.start_worker(concurrency=100).pid)

@@ -24,7 +24,7 @@ they cost an idle node about half a statement a second (R2.4)."""
 LOOKS_APART = 0.1
 """Hints that come faster than this are worth no look of their own; SQLite hints at any change."""
 REPLAN_EVERY = 600.0
-ALERT_EVERY = 10.0
+ALERT_EVERY = 20.0
 """So often a node asks whether it is its turn to look at the figures (R9.4)."""
 CARRY_POLL = 10.0
 """Actions that were begun are told of; this is for those whose hint or whose node was lost."""

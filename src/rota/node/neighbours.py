@@ -136,7 +136,7 @@ class Neighbours:
         if clock.monotonic() >= self._read_again:
             sessions = await self._backend.sessions(live=True)
             self._known = self._of_this_machine(sessions)
-            pause = max(2 * LOOK, len(sessions) / SESSIONS_A_SECOND)
+            pause = max(4 * LOOK, len(sessions) / SESSIONS_A_SECOND)
             self._read_again = clock.monotonic() + pause * (0.75 + self._rng.random() / 2)
         gone = [session for session, mark in self._known if is_gone(mark)]
         for session in gone:
