@@ -36,11 +36,11 @@ demo: setup ## run the demonstration; ARGS="--store postgres" for PostgreSQL
 	@$(BIN)/rota demo $(ARGS)
 
 # Most tests wait for disks and servers more than they compute, so several run side by side; those
-# that watch real processes by the real clock three at a time, those that measure one by one.
+# that watch real processes by the real clock two at a time, those that measure one by one.
 test: setup dashboard ## run every test; ARGS="-k name" for some
 ifeq ($(ARGS),)
 	@$(BIN)/python -m pytest -m "not paced and not alone" -n $(JOBS) --dist worksteal
-	@$(BIN)/python -m pytest -m paced -n 3 --dist worksteal
+	@$(BIN)/python -m pytest -m paced -n 2 --dist worksteal
 	@$(BIN)/python -m pytest -m alone
 else
 	@$(BIN)/python -m pytest $(ARGS)

@@ -13,7 +13,7 @@ WARM_UP = 15
 BATCHES = 14
 PER_100_000 = 1_000_000
 """Bytes by which it may grow."""
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
 LEFT = "select (select count(*) from ready) + (select count(*) from scheduled)"
 
 
