@@ -17,6 +17,8 @@ HOST = "127.0.0.1"
 CHUNK = 65536
 SSL_REQUEST = 80877103
 TERMINATE = b"X"
+TURNS = 4
+"""So many turns of the loop are enough for its transports to close."""
 
 
 class Messages:
@@ -130,9 +132,13 @@ class Proxy:
 
     async def _close(self) -> None:
         self._server.close()
-        for link in self._links:
-            link.cancel()
-        await asyncio.gather(*self._links, return_exceptions=True)
+        # Who was let in meanwhile comes in the next turn, and what was closed is let go in others.
+        for _ in range(TURNS):
+            links = tuple(self._links)
+            for link in links:
+                link.cancel()
+            await asyncio.gather(*links, return_exceptions=True)
+            await asyncio.sleep(0)
 
     async def _accept(self, reader: StreamReader, writer: StreamWriter) -> None:
         task = asyncio.current_task()

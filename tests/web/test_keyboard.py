@@ -40,6 +40,8 @@ def test_keys_lead_to_pages_help_search_and_dialogs(browse: Browse) -> None:
         expect(page.get_by_role("dialog")).to_contain_text("Keys")
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
+        # The page of before stays until the new one is there.
+        expect(page.get_by_role("heading", name="Tasks", exact=True)).to_be_visible()
         expect(page.locator("tbody tr").first).to_be_visible()
         page.keyboard.press("Shift+A")
         expect(page.get_by_text("All that match are selected")).to_be_visible()
