@@ -1,26 +1,30 @@
 """What a worker costs when there is nothing to do, and after it has done much."""
 
 import asyncio
+import re
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
-from rota.contrib.embedded import EmbeddedPostgres
-from tests.support.places import Place
 from tests.system.harness import Site, WorkerProcess, stays, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 WINDOW = 5.0
 TASKS = 20_000
-STATEMENTS = "select xact_commit + xact_rollback from pg_stat_database where datname = '{}'"
+LOGGED = "alter database {} set log_statement = 'all'"
+STATEMENT = re.compile(rb"LOG:  (?:execute \S+|statement): ")
 
 
 @pytest.fixture
 def worker(site: Site) -> WorkerProcess:
     """A worker that has settled down, beside many tasks that are due far ahead."""
     site.submit("note", range(2_000), {"delay": "1d"})
+    if site.place.dialect == "postgres":
+        # For connections that begin from now on: those of the worker, not those of the test.
+        asyncio.run(site.place.rows(LOGGED.format(site.url.rpartition("/")[2])))
     worker = site.start_worker()
     site.submit("note", range(2_000, 2_001))
     site.completed(1)
@@ -33,11 +37,11 @@ def test_an_idle_worker_costs_next_to_nothing(
 ) -> None:
     """R2.4: under 1 % of a core and ten statements a second, heartbeats and duties included."""
     postgres = site.place.dialect == "postgres"
-    server = request.getfixturevalue("postgres_server") if postgres else None
-    began, before = time.monotonic(), _statements(site, server)
+    log = request.getfixturevalue("postgres_server").log_file if postgres else None
+    began, before = time.monotonic(), _statements(log)
     # A machine with much else to do makes everything cost more; it has three tries.
     quiet = any(_processor_share(worker) < 0.01 for _ in range(3))
-    rate = (_statements(site, server) - before) / (time.monotonic() - began)
+    rate = (_statements(log) - before) / (time.monotonic() - began)
 
     assert quiet
     assert rate <= 10
@@ -60,13 +64,13 @@ def _drain(site: Site, count: int) -> None:
     wait_until(lambda: site.rows("select 1 from ready limit 1") == [], 40)
 
 
-def _statements(site: Site, server: EmbeddedPostgres | None) -> int:
-    """How many statements there were on PostgreSQL, asked for from another database."""
-    if server is None:
-        return 0
-    sql = STATEMENTS.format(site.url.rpartition("/")[2])
-    ((count,),) = asyncio.run(Place("postgres", server.url).rows(sql))
-    return int(count)
+def _statements(log: Path | None) -> int:
+    """Count what a PostgreSQL server was asked for, of those whose statements it logs.
+
+    Its own counters would not do: a connection reports to them up to ten seconds late, and they
+    count what the server does for itself.
+    """
+    return 0 if log is None else len(STATEMENT.findall(log.read_bytes()))
 
 
 def _processor_share(worker: WorkerProcess) -> float:

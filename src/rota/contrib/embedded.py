@@ -81,6 +81,11 @@ class EmbeddedPostgres:
         """The address of the database called `name`, which need not exist yet."""
         return f"postgresql://{SUPERUSER}@{HOST}:{self.port}/{quote(name, safe='')}"
 
+    @property
+    def log_file(self) -> Path:
+        """Where the server writes its log; the file goes away with the server."""
+        return self._path("log")
+
     def create_database(self, name: str, template: str = "template1") -> str:
         """Create a database as a copy of `template` and return its address."""
         self._run("createdb", *self._connection(), "--template", template, "--", name)
@@ -92,7 +97,7 @@ class EmbeddedPostgres:
 
     def start(self) -> None:
         """Start the server again after `stop`, on the same port; returns once it answers."""
-        self._pg_ctl("--log", str(self._path("log")), "-w", "start")
+        self._pg_ctl("--log", str(self.log_file), "-w", "start")
 
     def stop(self, mode: StopMode = "fast") -> None:
         """Stop the server and keep its data; `immediate` is like a crash: it recovers at start."""
