@@ -1830,6 +1830,14 @@ CREATE TABLE rota.server_secret (
     made_at bigint NOT NULL
 );
 
+CREATE TABLE rota.service (
+    span bigint NOT NULL,
+    at bigint NOT NULL,
+    tenant text NOT NULL COLLATE pg_catalog."C",
+    completed bigint NOT NULL,
+    ran bigint NOT NULL
+);
+
 CREATE TABLE rota.session (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -1846,7 +1854,8 @@ CREATE TABLE rota.session (
     owner text DEFAULT ''::text NOT NULL,
     claimed bigint DEFAULT 0 NOT NULL,
     claim_open boolean DEFAULT false NOT NULL,
-    drain_at bigint
+    drain_at bigint,
+    heard_at bigint DEFAULT 0 NOT NULL
 );
 
 CREATE TABLE rota.setting (
@@ -2161,6 +2170,9 @@ ALTER TABLE ONLY rota.scheduled
 ALTER TABLE ONLY rota.server_secret
     ADD CONSTRAINT server_secret_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY rota.service
+    ADD CONSTRAINT service_pkey PRIMARY KEY (span, at, tenant);
+
 ALTER TABLE ONLY rota.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
 
@@ -2202,7 +2214,7 @@ CREATE INDEX audit_age ON rota.audit USING btree (at);
 
 CREATE INDEX audit_key ON rota.audit USING btree (key_id, id);
 
-CREATE INDEX dead_letter_age ON rota.dead_letter USING btree (failed_at) WHERE (discarded_at IS NULL);
+CREATE INDEX dead_letter_age ON rota.dead_letter USING btree (failed_at, id) WHERE (discarded_at IS NULL);
 
 CREATE INDEX dead_letter_discarded ON rota.dead_letter USING btree (discarded_at) WHERE (discarded_at IS NOT NULL);
 
@@ -2244,7 +2256,7 @@ CREATE INDEX schedule_tz_data ON rota.schedule USING btree (tz_data) WHERE (next
 
 CREATE INDEX scheduled_asked ON rota.scheduled USING btree (cancel_requested_at) WHERE (cancel_requested_at IS NOT NULL);
 
-CREATE INDEX scheduled_due ON rota.scheduled USING btree (run_at) WHERE (NOT at_gate);
+CREATE INDEX scheduled_due ON rota.scheduled USING btree (run_at, id) WHERE (NOT at_gate);
 
 CREATE INDEX scheduled_expiry ON rota.scheduled USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 

@@ -121,7 +121,7 @@ CREATE TABLE dead_letter (
     reason text
 , checkpoint text, error_group text, error_type text, error_shape text, replay_of text, replayed_as text, replayed_at integer, discarded_at integer, discard_reason text, concurrency_key text, max_concurrency integer, schedule text, slot integer) strict;
 
-CREATE INDEX dead_letter_age on dead_letter (failed_at) where discarded_at is null;
+CREATE INDEX dead_letter_age on dead_letter (failed_at, id) where discarded_at is null;
 
 CREATE INDEX dead_letter_discarded on dead_letter (discarded_at) where discarded_at is not null;
 
@@ -312,7 +312,7 @@ CREATE TABLE scheduled (
 CREATE INDEX scheduled_asked on scheduled (cancel_requested_at)
 where cancel_requested_at is not null;
 
-CREATE INDEX scheduled_due on scheduled (run_at) where not at_gate;
+CREATE INDEX scheduled_due on scheduled (run_at, id) where not at_gate;
 
 CREATE INDEX scheduled_expiry on scheduled (expires_at) where expires_at is not null;
 
@@ -324,6 +324,15 @@ CREATE TABLE server_secret (
     name text not null primary key,
     secret blob not null,
     made_at integer not null
+) strict, without rowid;
+
+CREATE TABLE service (
+    span integer not null,
+    at integer not null,
+    tenant text not null,
+    completed integer not null,
+    ran integer not null,
+    primary key (span, at, tenant)
 ) strict, without rowid;
 
 CREATE TABLE session (
@@ -338,7 +347,7 @@ CREATE TABLE session (
     started_at integer not null,
     lease_until integer not null,
     closed_at integer
-, process text not null default '', owner text not null default '', claimed integer not null default 0, claim_open integer not null default 0, drain_at integer) strict;
+, process text not null default '', owner text not null default '', claimed integer not null default 0, claim_open integer not null default 0, drain_at integer, heard_at integer not null default 0) strict;
 
 CREATE TABLE setting (
     noun text not null check (noun in ('queue', 'tenant', 'kind')),

@@ -8,6 +8,7 @@ from typing import Any
 
 from rota.figures import THRESHOLDS, UNITS, Figure, Figures, Reading, Scale, Statistic
 from rota.policy.histogram import BOUNDS, quantile
+from rota.service import Service
 from rota.times import show_instant
 
 DIGITS = 6
@@ -72,6 +73,26 @@ def statistic(one: Statistic, *, buckets: bool = False) -> dict[str, Any]:
         "wait": times(one.waits, one.waited, buckets=buckets),
         "lateness": times(one.lateness, one.late, buckets=buckets),
         "run": times(one.runs, one.ran, buckets=buckets),
+    }
+
+
+def service(one: Service) -> dict[str, Any]:
+    """Return who got how much in a step."""
+    return {
+        "at": show_instant(one.at),
+        "completed": one.completed,
+        "ran_s": _number(one.ran),
+        "tenants": [
+            {
+                "tenant": part.tenant,
+                "completed": part.completed,
+                "ran_s": _number(part.ran),
+                "share": _number(part.share),
+                "time_share": _number(part.time_share),
+                "due": _number(part.due),
+            }
+            for part in one.parts
+        ],
     }
 
 

@@ -134,6 +134,12 @@ def statements(dialect: Dialect, *, klass: bool) -> Iterator[str]:
         f"from {_SERIES[dialect].format(rows=ROWS // 4)}"
     )
 
+    yield (
+        "insert into service (span, at, tenant, completed, ran) "
+        f"select cast({MINUTE} as bigint), {NOW} - n / 10 * cast({MINUTE} as bigint), "
+        f"'t' || (n % 10), 7, 7 from {_SERIES[dialect].format(rows=ROWS // 4)}"
+    )
+
     # As many settings as a place with a tenant for each school may have, and a limit for each.
     yield (
         "insert into setting (noun, name, body, version) "

@@ -7,6 +7,7 @@ import pytest
 
 from rota.config import HOUR, MINUTE
 from rota.model import DeadLetterGroup, NewTask, State, TaskFilter
+from rota.orders import GroupOrder
 from rota.store.base import Store
 from tests.conformance.steps import bring, one, open_worker, take
 from tests.support.factories import LATER, NOW, Make, error, failed, lane_of
@@ -15,6 +16,7 @@ THEN = LATER + 7
 FAILED = TaskFilter(states=(State.FAILED,))
 TIMEOUT = {"group": "aaaa", "error_type": "Timeout", "error_shape": "after <n> s"}
 REFUSED = {"group": "bbbb", "error_type": "Refused", "error_shape": "no <text>"}
+WHY = "5 of 5 attempts"
 BROKEN = {"group": "cccc", "error_type": "Timeout", "error_shape": ""}
 
 
@@ -49,7 +51,16 @@ async def test_dead_letters_are_grouped_by_how_they_failed(store: Store, make: M
 
     assert await store.groups(TaskFilter(), 10) == [
         DeadLetterGroup(
-            "aaaa", "send_result", "Timeout", "after <n> s", 3, NOW, NOW + 5 * MINUTE, ids[5]
+            "aaaa",
+            "send_result",
+            "Timeout",
+            "after <n> s",
+            3,
+            NOW,
+            NOW + 5 * MINUTE,
+            ids[5],
+            WHY,
+            [""],
         ),
         DeadLetterGroup(
             "bbbb",
@@ -60,12 +71,27 @@ async def test_dead_letters_are_grouped_by_how_they_failed(store: Store, make: M
             NOW + MINUTE,
             NOW + 4 * MINUTE,
             ids[4],
+            WHY,
+            ["", "board"],
         ),
         DeadLetterGroup(
-            "cccc", "send_otp", "Timeout", "", 1, NOW + 3 * MINUTE, NOW + 3 * MINUTE, ids[3]
+            "cccc",
+            "send_otp",
+            "Timeout",
+            "",
+            1,
+            NOW + 3 * MINUTE,
+            NOW + 3 * MINUTE,
+            ids[3],
+            WHY,
+            [""],
         ),
     ]
     assert [group.id for group in await store.groups(TaskFilter(), 2)] == ["aaaa", "bbbb"]
+    latest = await store.groups(TaskFilter(created_from=NOW), 2, GroupOrder.LAST_AT)
+    assert [group.id for group in latest] == ["bbbb", "cccc"]
+    board = await store.groups(TaskFilter(tenant="board"), 2, GroupOrder.LAST_AT)
+    assert [(group.id, group.tenants) for group in board] == [("bbbb", ["board"])]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from rota.errors import StoreUnavailable
 from rota.store.base import Store
+from rota.store.sqlite.watch import APART
 from tests.support.factories import LATER, NOW, Make
 from tests.support.places import Place
 
@@ -106,6 +107,26 @@ async def test_who_follows_is_told_what_was_announced_or_that_something_changed(
     first, *rest = await told(other, store, make, '["a",{}]')
     assert first is None
     assert set(rest) <= ({'["a",{}]'} if store.traits.announces else {None})
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+async def test_on_a_file_what_one_did_oneself_is_no_news(
+    store: Store, other: Store, make: Make
+) -> None:
+    """R9.2: it is told by name already; "something changed" is for what others did."""
+    heard: asyncio.Queue[None] = asyncio.Queue()
+    following = asyncio.create_task(store.follow(lambda _: heard.put_nowait(None)))
+    async with asyncio.timeout(20):
+        await heard.get()
+        for speaker, apart in ((store, APART), (other, 0.0)):
+            for _ in range(3):
+                await speaker.submit([make.task()], NOW)
+                await asyncio.sleep(0.01 + apart / 2)
+            if speaker is store:
+                assert heard.empty()
+        await heard.get()
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
 
 
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from rota.config import ERRORS_KEPT, LEASE, LEVEL, MINUTE
 from rota.figures import Counted
+from rota.service import REST, Got
 from rota.store import statistic_rows
 from rota.store.postgres.address import Address
 from rota.store.postgres.connections import Lines, Role
@@ -77,6 +78,7 @@ HOT = [
     Plan("revoke_overdue", Role.DUTY, {"ready_overdue"}, sorts=True),
     Plan("due_schedules", Role.FIRE, {"schedule_due", "ready_schedule", "scheduled_schedule"}),
     Plan("next_firing", Role.DUTY, {"schedule_due"}),
+    Plan("schedules_behind", Role.DUTY, {"schedule_due"}),
     Plan("live", Role.DUTY, {"ready_schedule", "scheduled_schedule"}, sorts=True),
     Plan("queues_with_work", Role.CLAIM, {"ready_lane"}),
 ]
@@ -85,6 +87,10 @@ OTHERS = [
     Plan("read_statistics", Role.READ, {"statistic_pkey"}, sorts=True),
     Plan("read_ended", Role.READ, {"tally_pkey"}, sorts=True),
     Plan("prune_statistics", Role.DUTY, {"statistic_pkey"}, sorts=True),
+    Plan("add_service", Role.DUTY, set(), sorts=True),
+    Plan("service_totals", Role.READ, {"service_pkey"}, sorts=True),
+    Plan("read_service", Role.READ, {"service_pkey"}, sorts=True),
+    Plan("prune_service", Role.DUTY, {"service_pkey"}, sorts=True),
     Plan("oldest_ready", Role.FIRE, {"ready_lane"}, sorts=True),
     Plan("open_dead_letters", Role.FIRE, {"dead_letter_open"}, sorts=True),
     Plan("holdings", Role.FIRE, {"ready_held"}, sorts=True),
@@ -138,7 +144,9 @@ _IDS = [*HELD_BY_IT, *OF_EACH]
 STATISTICS = statistic_rows.to_json(
     [Counted(NOW - n * MINUTE, MINUTE, "sms", "send_result", {0: 1}) for n in range(20)]
 )
+SERVICE = statistic_rows.packed([Got(NOW, MINUTE, f"t{n}", 1, 1) for n in range(200)])
 VALUES: dict[str, Any] = {
+    "rest": REST,
     "queues": ["sms", "mail"],
     "classes": [2, 1],
     "starts": ["", "school-150"],
@@ -261,13 +269,19 @@ def statistics(request: pytest.FixtureRequest, postgres_backlog: str) -> str:
     return postgres_backlog
 
 
+OTHERWISE: dict[str, dict[str, Any]] = {
+    "add_service": {"rows": SERVICE},
+    "served": {"since": NOW + ROWS - 100},
+    "waiting_kinds": {"queues": ["sms"]},
+}
+"""Statements in which these names mean something else."""
+
+
 def values_for(plan: Plan) -> dict[str, Any]:
-    if plan.block in ("read_statistics", "read_ended"):
+    if plan.block in ("read_statistics", "read_ended", "service_totals", "read_service"):
         return {"since": NOW - 60 * MINUTE, "until": NOW}
-    if plan.block == "served":
-        return {"since": NOW + ROWS - 100}
-    if plan.block == "waiting_kinds":
-        return {"queues": ["sms"]}
+    if plan.block in OTHERWISE:
+        return OTHERWISE[plan.block]
     if plan.block == "amend":
         return {"queues": ["sms"] * len(_IDS), "classes": [1] * len(_IDS)}
     due = ("stage", "revoke_overdue", "expire_ready", "expire_scheduled", "due_schedules")

@@ -96,6 +96,7 @@ async def test_schedules_are_due_by_their_stored_time_the_earliest_first(
     assert [one.schedule.name for one in await store.due_schedules(NOW, 2)] == ["a", "b"]
     assert due[2] == Due((await store.get_schedules(["c"]))[0] or due[0].schedule, 0)
     assert await store.next_firing() == NOW - 400 * DAY
+    assert [await store.schedules_behind(NOW, cap) for cap in (10, 3, 2)] == [3, 3, 2]
 
 
 async def test_a_paused_schedule_is_never_due(store: Store, make: Make) -> None:
@@ -106,6 +107,7 @@ async def test_a_paused_schedule_is_never_due(store: Store, make: Make) -> None:
 
     assert await store.due_schedules(NOW + 400 * DAY, 10) == []
     assert await store.next_firing() is None
+    assert await store.schedules_behind(NOW + 400 * DAY, 10) == 0
 
     resumed = edited(paused, paused_at=None, next_at=LATER, next_slot=LATER)
     assert await store.change_schedule(resumed, paused.version, schedule.cursor)

@@ -9,12 +9,16 @@ import apsw
 import pytest
 
 from rota.model import State, TaskFilter
+from rota.orders import Order, Spot
+from rota.store.postgres import ordered as ordered_in_postgres
 from rota.store.postgres import search as in_postgres
 from rota.store.postgres.address import Address
 from rota.store.postgres.connections import Lines, Role
+from rota.store.sqlite import ordered as ordered_in_sqlite
 from rota.store.sqlite import search as in_sqlite
-from tests.conformance.backlog import LIVE_SESSION, OF_EACH, SCHEDULE, task_id
+from tests.conformance.backlog import LIVE_SESSION, OF_EACH, SCHEDULE, SCHEDULED, task_id
 from tests.support.explain import touched
+from tests.support.factories import LATER
 from tests.support.places import Place
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -115,3 +119,54 @@ def test_sqlite_looks_at_no_more_than_it_may(sqlite_backlog: Path, where: TaskFi
     connection.trace_v2(0, None)
     connection.close()
     assert sum(steps) < STEPS
+
+
+ORDERS = {
+    Order.RANK: TaskFilter(states=(State.READY,), queue="sms", tenant="board"),
+    Order.RUN_AT: TaskFilter(states=(State.SCHEDULED,)),
+    Order.STARTED_AT: TaskFilter(states=(State.RUNNING,)),
+    Order.FINISHED_AT: TaskFilter(states=(State.FAILED,)),
+}
+FEW = 400
+"""A look at fifty tasks and what is above them in an index, or at all that runs."""
+BEHIND = Spot(LATER, task_id(SCHEDULED, 1))
+
+
+@pytest.mark.parametrize("after", [None, BEHIND], ids=["first", "next"])
+@pytest.mark.parametrize("order", ORDERS)
+async def test_postgres_reads_an_order_from_its_index(
+    database: str, order: Order, after: Spot | None
+) -> None:
+    """B170: no list is sorted but that of what runs."""
+    lines = Lines(Address(database))
+
+    async def look(connection: Any) -> int:
+        explaining = Explaining(connection)
+        await ordered_in_postgres.ordered(
+            explaining, ORDERS[order], order, after, limit=50, most=50
+        )
+        return explaining.pages
+
+    try:
+        pages = await lines.run(Role.READ, look)
+    finally:
+        await lines.close()
+    assert pages < (PAGES if order is Order.STARTED_AT else FEW)
+
+
+@pytest.mark.parametrize("after", [None, BEHIND], ids=["first", "next"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_sqlite_reads_an_order_from_its_index(
+    sqlite_backlog: Path, order: Order, after: Spot | None
+) -> None:
+    """B170: no list is sorted but that of what runs."""
+    connection = apsw.Connection(str(sqlite_backlog))
+    steps: list[int] = []
+    connection.trace_v2(
+        apsw.SQLITE_TRACE_PROFILE,
+        lambda event: steps.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]),
+    )
+    ordered_in_sqlite.ordered(connection, ORDERS[order], order, after, limit=50, most=50)
+    connection.trace_v2(0, None)
+    connection.close()
+    assert sum(steps) < (STEPS if order is Order.STARTED_AT else 100 * FEW)

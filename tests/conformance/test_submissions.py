@@ -151,6 +151,38 @@ async def test_two_at_once_store_their_tasks_once(store: Store, other: Store, ma
     assert await counts(store) == {State.READY: 2}
 
 
+async def test_of_requests_with_a_task_each_those_are_stored_whose_keys_are_free(
+    store: Store, other: Store, make: Make
+) -> None:
+    """R1.4: in one transaction, and for each it is said whether it was."""
+    tasks = [*make.tasks(3), make.task(run_at=LATER)]
+    asked = [request(make, f"r-{n}", task_ids=(task.id,)) for n, task in enumerate(tasks)]
+    await store.submit_each(tasks[1:2], asked[1:2], NOW)
+
+    again = [*make.tasks(3), make.task(run_at=LATER)]
+    twice = [request(make, f"r-{n}", task_ids=(task.id,)) for n, task in enumerate(again)]
+    stored = await other.submit_each(tasks[::2] + again[1:2], asked[::2] + twice[1:2], NOW)
+    last = await store.submit_each([*again, tasks[3]], [*twice, asked[3]], NOW)
+
+    assert (stored, last) == ([True, True, False], [False, False, False, True, False])
+    assert await counts(store) == {State.READY: 3, State.SCHEDULED: 1}
+    held = [await find(store, one) for one in asked]
+    assert [one and one.task_ids for one in held[:3]] == [(task.id,) for task in tasks[:3]]
+
+
+async def test_a_key_whose_time_is_over_is_for_another_verb_to_let_go_of(
+    store: Store, make: Make
+) -> None:
+    """`submit_once` looks who holds it; what shares a commit never waits to find out."""
+    (task,) = make.tasks(1)
+    await store.submit_each([task], [request(make, task_ids=(task.id,))], NOW)
+    (later,) = make.tasks(1)
+    asked = request(make, task_ids=(later.id,), key_until=NOW + 2 * DAY)
+
+    assert await store.submit_each([later], [asked], NOW + DAY) == [False]
+    assert await store.submit_once([later], asked, NOW + DAY) == [Accepted(later.id)]
+
+
 @POSTGRES
 async def test_a_key_that_an_open_transaction_holds_is_not_waited_for(
     store: Store, place: Place, make: Make
@@ -166,6 +198,11 @@ async def test_a_key_that_an_open_transaction_holds_is_not_waited_for(
         with pytest.raises(KeyBusy):
             await store.submit_once(make.tasks(1), request(make), NOW)
         assert isinstance(await store.submit_once(make.tasks(1), request(make, "r-2"), NOW), list)
+        tasks = make.tasks(2)
+        asked = [request(make, f"r-{1 + 2 * n}", task_ids=(t.id,)) for n, t in enumerate(tasks)]
+        with pytest.raises(KeyBusy):
+            await store.submit_each(tasks, asked, NOW)
+        assert await store.submit_each(tasks[1:], asked[1:], NOW) == [True]
         await line.execute("rollback")
     assert isinstance(await store.submit_once(make.tasks(1), request(make), NOW), list)
 

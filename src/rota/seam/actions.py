@@ -13,6 +13,7 @@ from rota.actions import (
     Found,
 )
 from rota.model import TaskFilter
+from rota.orders import Order, Ordered, Spot
 
 
 class Actions(Protocol):
@@ -22,6 +23,15 @@ class Actions(Protocol):
         self, where: TaskFilter, *, before_id: str | None, limit: int, most: int
     ) -> Found:
         """Return the ids of matching tasks among the newest `most` below `before_id` (B170)."""
+        ...
+
+    async def ordered(
+        self, where: TaskFilter, *, order: Order, after: Spot | None, limit: int, most: int
+    ) -> Ordered:
+        """Return the ids of matching tasks behind a place, looking at `most` of them (B170).
+
+        `InvalidTask` if these tasks have no index for this order.
+        """
         ...
 
     async def count_among(self, where: TaskFilter, cap: int, most: int) -> Counted:

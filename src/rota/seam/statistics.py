@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from rota.figures import Figures, Scale, Statistic, StatisticsFilter
+from rota.figures import Figures, Scale, Served, Statistic, StatisticsFilter
+from rota.service import Service, ServiceFilter
 
 
 class Statistics(Protocol):
@@ -13,6 +14,21 @@ class Statistics(Protocol):
 
         What tasks ended as is exact and there at once; what else was counted is written down by
         each process about every ten seconds.
+        """
+        ...
+
+    async def service(self, where: ServiceFilter) -> list[Service]:
+        """Return who got how much, step by step, the oldest first; `InvalidTask` if too much.
+
+        Steps in which nothing completed are left out. Each process writes down what it has counted
+        about every ten seconds; one that is killed takes that much with it.
+        """
+        ...
+
+    async def served(self) -> Served:
+        """Count by tenant what was completed lately: in an hour, or in the time of the newest ones.
+
+        No task is counted when it ends: it is read from what ended, and bounded.
         """
         ...
 

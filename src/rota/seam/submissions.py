@@ -21,6 +21,16 @@ class Submissions(Protocol):
         """
         ...
 
+    async def submit_each(
+        self, tasks: Sequence[NewTask], submissions: Sequence[Submission]
+    ) -> list[bool]:
+        """Store each task with the request that brought it alone; say for each if it was stored.
+
+        For tasks without keys. Whose key is held, or was, is left out: `submit_once` finds out
+        by whom. `KeyBusy` for all if one of the requests is under way elsewhere.
+        """
+        ...
+
     async def find_submission(self, scope: str, operation: str, key: str) -> Submission | None:
         """Return the request that holds an idempotency key, or None."""
         ...

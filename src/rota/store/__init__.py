@@ -48,7 +48,10 @@ def masked(url: str) -> str:
     >>> masked("sqlite:///a.db"), masked("sqlite:////var/a.db")
     ('sqlite:///a.db', 'sqlite:////var/a.db')
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return f"{url.partition('://')[0]}://…"
     query = _SECRET.sub(r"\1=…", parts.query)
     login, _, host = parts.netloc.rpartition("@")
     netloc = parts.netloc if parts.password is None else f"{login.split(':')[0]}:…@{host}"

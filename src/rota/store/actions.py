@@ -5,6 +5,7 @@ from typing import Protocol
 
 from rota.actions import Action, AmendOutcome, Changes, Counted, DeleteOutcome, Found, Moved, Placed
 from rota.model import Micros, TaskFilter
+from rota.orders import Order, Ordered, Spot
 
 
 class Actions(Protocol):
@@ -22,6 +23,21 @@ class Actions(Protocol):
         """Return at most `limit` ids of matching tasks below `before_id`, newest first.
 
         Only the newest `most` tasks below it are looked at; `next_id` says where to go on.
+        """
+        ...
+
+    async def ordered(
+        self,
+        where: TaskFilter,
+        *,
+        order: Order,
+        after: Spot | None = None,
+        limit: int,
+        most: int,
+    ) -> Ordered:
+        """Return at most `limit` ids of matching tasks behind a place of an order but that by id.
+
+        Only `most` tasks behind it are looked at; `next` says where to go on.
         """
         ...
 

@@ -32,6 +32,7 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
+from rota.orders import GroupOrder
 from rota.shares import Taken
 from rota.store.access import Access
 from rota.store.actions import Actions
@@ -42,6 +43,7 @@ from rota.store.remote import Remote
 from rota.store.sharing import Sharing
 from rota.store.statistics import Statistics
 from rota.store.submissions import Submissions
+from rota.store.timing import Timings
 
 Wake = Callable[[Micros | None], None]
 """Called from the event loop at news: 0 for tasks that are ready, an instant for tasks that will
@@ -98,6 +100,7 @@ class Store(
     """Mechanism: it keeps tasks and moves them by guarded writes, and knows no policy."""
 
     traits: Traits
+    timings: Timings
 
     # -- its own life ---------------------------------------------------------------------------
 
@@ -330,8 +333,10 @@ class Store(
         """Undo a discard, as long as the dead letter is kept."""
         ...
 
-    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-        """Return the groups of dead letters still to be dealt with, the largest first (R4.4)."""
+    async def groups(
+        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+    ) -> list[DeadLetterGroup]:
+        """Return the first groups of dead letters still to be dealt with, in this order (R4.4)."""
         ...
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:

@@ -87,6 +87,10 @@ class Schedules(Protocol):
         """Return the earliest `next_at` of a schedule that is not paused."""
         ...
 
+    async def schedules_behind(self, now: Micros, cap: int) -> int:
+        """Count the schedules that are not paused and were to be fired by `now`, up to `cap`."""
+        ...
+
     async def outdated_schedules(self, tz_data: str, limit: int) -> list[Schedule]:
         """Return schedules with a next slot that was worked out with other time zone data."""
         ...

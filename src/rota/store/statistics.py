@@ -5,6 +5,7 @@ from typing import Protocol
 
 from rota.figures import Counted, Ended, Holding, StatisticsFilter
 from rota.model import Micros
+from rota.service import Got, ServiceFilter
 
 
 class Statistics(Protocol):
@@ -23,6 +24,27 @@ class Statistics(Protocol):
 
     async def ended(self, where: StatisticsFilter, limit: int) -> list[Ended]:
         """Return how many tasks ended, from the tallies, added up like `statistics` (R9.1)."""
+        ...
+
+    async def add_service(self, rows: Sequence[Got]) -> None:
+        """Add what tenants got to what is there for the same moment, span and tenant.
+
+        Each of the three together stands in `rows` once. A repeat adds once more.
+        """
+        ...
+
+    async def service_totals(self, where: ServiceFilter, limit: int) -> list[Got]:
+        """Return what each tenant got in all that time, who got most first; at most `limit`.
+
+        Of a filter its time counts; `at` and `span` are those of the whole.
+        """
+        ...
+
+    async def service(self, where: ServiceFilter, tenants: Sequence[str], limit: int) -> list[Got]:
+        """Return step by step what these tenants got, and all others in one sum, `service.REST`.
+
+        The oldest first; at most `limit` rows.
+        """
         ...
 
     async def tick(self, duties: Sequence[str], now: Micros, apart: Micros) -> None:

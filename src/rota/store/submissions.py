@@ -21,6 +21,17 @@ class Submissions(Protocol):
         """
         ...
 
+    async def submit_each(
+        self, tasks: Sequence[NewTask], submissions: Sequence[Submission], now: Micros
+    ) -> list[bool]:
+        """Store each task with the submission that it alone came in, in one transaction for all.
+
+        For tasks without keys and submissions that have some. Where a key is held, or was and has
+        not been let go of, nothing is stored; says for each whether it was. `KeyBusy` for all if
+        another transaction is about to store one of the keys.
+        """
+        ...
+
     async def find_submission(
         self, scope: str, operation: str, key: str, now: Micros
     ) -> Submission | None:

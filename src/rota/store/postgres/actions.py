@@ -8,8 +8,9 @@ from msgspec import UNSET
 
 from rota.actions import Action, AmendOutcome, Changes, Counted, DeleteOutcome, Found, Moved, Placed
 from rota.model import Micros, PriorityClass, TaskFilter
+from rota.orders import Order, Ordered, Spot
 from rota.store import action_rows
-from rota.store.postgres import search
+from rota.store.postgres import ordered, search
 from rota.store.postgres.connections import Role
 from rota.store.postgres.rows import possible_ids
 from rota.store.postgres.statements import Connection, fetch
@@ -23,6 +24,20 @@ class ActionsVerbs(Verbs):
         self, where: TaskFilter, *, before_id: str | None = None, limit: int, most: int
     ) -> Found:
         return await self._do(Role.READ, search.search, where, before_id, limit, most)
+
+    async def ordered(
+        self,
+        where: TaskFilter,
+        *,
+        order: Order,
+        after: Spot | None = None,
+        limit: int,
+        most: int,
+    ) -> Ordered:
+        look = partial(
+            ordered.ordered, where=where, order=order, after=after, limit=limit, most=most
+        )
+        return await self._do(Role.READ, look)
 
     async def count_among(self, where: TaskFilter, cap: int, most: int) -> Counted:
         return await self._do(Role.READ, search.count_among, where, cap, most)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rota.config import LEVEL
 from rota.model import Accepted, DeadLetterGroup, Micros, TaskFilter
+from rota.orders import GroupOrder
 from rota.store.postgres.reads import grouping
 from rota.store.postgres.rows import possible_ids
 from rota.store.postgres.statements import Connection, Record, execute, fetch
@@ -57,9 +58,11 @@ async def restore(connection: Connection, ids: Sequence[str]) -> list[bool]:
     return _told_once(ids, await fetch(connection, "restore", ids=possible_ids(ids)))
 
 
-async def groups(connection: Connection, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-    """Return the groups of those that are still to be dealt with, the largest first."""
-    query = grouping(where, limit)
+async def groups(
+    connection: Connection, where: TaskFilter, limit: int, order: GroupOrder
+) -> list[DeadLetterGroup]:
+    """Return the first groups of those that are still to be dealt with."""
+    query = grouping(where, limit, order)
     if query is None:
         return []
     return [DeadLetterGroup(*row) for row in await connection.fetch(query.sql, *query.values)]

@@ -179,6 +179,7 @@ class Pruner:
         await self._execute("prune_tallies", before=now - KEEP_TALLIES, limit=limit)
         for span, kept in KEEP_STATISTICS.items():
             await self._execute("prune_statistics", span=span, before=now - kept, limit=limit)
+            await self._execute("prune_service", span=span, before=now - kept, limit=limit)
         await self._execute("add_up_tallies", before=now - SETTLED, limit=limit)
         await self._execute("prune_effects", before=now - KEEP_EFFECTS, limit=limit)
         await self._execute("prune_slots", before=now - KEEP_SLOTS, limit=limit)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rota.model import State, Task, TaskFilter
+from rota.orders import GroupOrder
 from rota.store.postgres.rows import possible_ids, task_of
 from rota.store.postgres.statements import Connection, statement
 
@@ -59,6 +60,7 @@ _DEAD = "dead_letter"
 _GROUPS = statement("dead_letter_groups")
 _LAST_CONDITION = "and discarded_at is null"
 """Where the block of the groups takes more of them."""
+_LARGEST, _LATEST = "number desc", "last_at desc"
 
 
 class Query(NamedTuple):
@@ -145,12 +147,14 @@ async def count(connection: Connection, where: TaskFilter, cap: int) -> dict[Sta
     return {state: n for state, n in zip(places, row, strict=True) if n}
 
 
-def grouping(where: TaskFilter, limit: int) -> Query | None:
+def grouping(where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT) -> Query | None:
     """Return the query for the groups of matching dead letters; None if nothing can match."""
     if State.FAILED not in places_of(where) or not possible(where):
         return None
     conditions = Conditions(where)
     sql = _GROUPS.sql.replace("$1", conditions.bind(limit))
+    if order is GroupOrder.LAST_AT:
+        sql = sql.replace(_LARGEST, _LATEST)
     return Query(
         sql.replace(_LAST_CONDITION, conditions.on(_LAST_CONDITION, _DEAD)), conditions.values
     )

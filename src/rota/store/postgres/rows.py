@@ -100,6 +100,7 @@ def session_of(row: Record) -> Session:
         process=row["process"],
         owner=row["owner"],
         drain_at=row["drain_at"],
+        heard_at=row["heard_at"],
     )
 
 

@@ -8,7 +8,7 @@ from rota.store.postgres.reads import Conditions, places_of, possible
 from rota.store.postgres.statements import Connection
 
 _RUNNING = "session is not null"
-_HELD = f"(select * from rota.ready where {_RUNNING} offset 0) as ready"  # noqa: S608 - fixed
+HELD = f"(select * from rota.ready where {_RUNNING} offset 0) as ready"  # noqa: S608 - fixed
 """What runs is a small part of what is ready, with an index of its own; `offset` keeps the planner
 from going through everything in the order of the ids instead."""
 _CANCELLED = "state = 'cancelled'"
@@ -32,7 +32,7 @@ async def search(
     for state, (table, only) in places.items():
         source = f"rota.{table}"
         if state is State.RUNNING and State.READY not in places:
-            source = _HELD
+            source = HELD
         tables.setdefault(source, []).append(only)
     arms = [
         f"(select id, {_fits(conditions, source, only)} as fits"  # noqa: S608 - values are bound

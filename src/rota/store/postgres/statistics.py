@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rota.figures import Counted, Ended, Holding, StatisticsFilter
 from rota.model import Micros
+from rota.service import REST, Got, ServiceFilter
 from rota.store import statistic_rows
 from rota.store.postgres.connections import Role
 from rota.store.postgres.verbs import Verbs
@@ -29,6 +30,22 @@ class StatisticsVerbs(Verbs):
     async def ended(self, where: StatisticsFilter, limit: int) -> list[Ended]:
         rows = await self._fetch(Role.READ, "read_ended", **statistic_rows.values(where, limit))
         return [Ended(*row) for row in rows]
+
+    async def add_service(self, rows: Sequence[Got]) -> None:
+        if rows:
+            await self._execute(Role.DUTY, "add_service", rows=statistic_rows.packed(rows))
+
+    async def service_totals(self, where: ServiceFilter, limit: int) -> list[Got]:
+        given = statistic_rows.window(where, limit)
+        rows = await self._fetch(Role.READ, "service_totals", **given)
+        return [Got(where.since, where.until - where.since, *row) for row in rows]
+
+    async def service(self, where: ServiceFilter, tenants: Sequence[str], limit: int) -> list[Got]:
+        given = statistic_rows.window(where, limit)
+        rows = await self._fetch(
+            Role.READ, "read_service", step=where.step, tenants=list(tenants), rest=REST, **given
+        )
+        return [statistic_rows.got(row, where.step) for row in rows]
 
     async def tick(self, duties: Sequence[str], now: Micros, apart: Micros) -> None:
         await self._execute(Role.DUTY, "tick", names=list(duties), now=now, apart=apart)

@@ -24,9 +24,10 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
+from rota.orders import GroupOrder
 from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 from rota.shares import Depth, Limit, LimitUse, Settings, Taken
-from rota.store.base import Heard, Pulse, Traits, Wake
+from rota.store.base import Heard, Pulse, Store, Traits, Wake
 from rota.store.postgres import (
     accept,
     callers,
@@ -57,8 +58,10 @@ from rota.store.postgres.remote import RemoteVerbs
 from rota.store.postgres.statistics import StatisticsVerbs
 from rota.store.postgres.submissions import SubmissionsVerbs
 from rota.store.sharing import AnySettings
+from rota.store.timing import Timings, timed
 
 
+@timed(Store)
 class PostgresStore(
     AccessVerbs,
     StatisticsVerbs,
@@ -78,6 +81,7 @@ class PostgresStore(
 
     def __init__(self, url: str) -> None:
         driver()
+        self.timings = Timings()
         self._address = Address(url)
         self._lines = Lines(self._address)
         self._hints = hints.Sender(self._lines)
@@ -269,8 +273,10 @@ class PostgresStore(
     async def restore(self, ids: Sequence[str]) -> list[bool]:
         return await self._do(Role.CALL, dead_letters.restore, ids)
 
-    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-        return await self._do(Role.READ, dead_letters.groups, where, limit)
+    async def groups(
+        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+    ) -> list[DeadLetterGroup]:
+        return await self._do(Role.READ, dead_letters.groups, where, limit, order)
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
         return await self._do(Role.READ, tally.tallies, since)
@@ -312,6 +318,9 @@ class PostgresStore(
     async def next_firing(self) -> Micros | None:
         next_at: Micros | None = await self._value(Role.DUTY, "next_firing")
         return next_at
+
+    async def schedules_behind(self, now: Micros, cap: int) -> int:
+        return int(await self._value(Role.DUTY, "schedules_behind", now=now, cap=cap))
 
     async def outdated_schedules(self, tz_data: str, limit: int) -> list[Schedule]:
         return await self._do(Role.DUTY, schedules.outdated, tz_data, limit)

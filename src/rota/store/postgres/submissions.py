@@ -27,6 +27,11 @@ class SubmissionsVerbs(Verbs):
         # It may have to wait for a key, and those that submit without one must not.
         return await self._do(Role.CALL, _store_once, tasks, submission, now)
 
+    async def submit_each(
+        self, tasks: Sequence[NewTask], submissions: Sequence[Submission], now: Micros
+    ) -> list[bool]:
+        return await self._do(Role.CALL, _store_each, tasks, submissions, now)
+
     async def find_submission(
         self, scope: str, operation: str, key: str, now: Micros
     ) -> Submission | None:
@@ -75,6 +80,30 @@ async def _store_once(
     except driver().LockNotAvailableError:
         raise KeyBusy from None
     return accepted
+
+
+async def _store_each(
+    connection: Connection, tasks: Sequence[NewTask], submissions: Sequence[Submission], now: Micros
+) -> list[bool]:
+    """Take the keys that nobody has, all in one go, and store the tasks of those."""
+    # In one order everywhere, so that two that bring the same keys cannot block each other.
+    wanted = sorted(submissions, key=lambda one: (one.scope, one.operation, one.key or ""))
+    columns = {f"{name}s": [getattr(one, name) for one in wanted] for name in _EACH}
+    columns["task_ids"] = [one.task_ids[0] for one in wanted]
+    try:
+        async with connection.transaction():
+            await connection.execute(f"set local lock_timeout = '{KEY_PATIENCE}'")
+            kept = {row[0] for row in await fetch(connection, "keep_submissions", **columns)}
+            pairs = zip(tasks, submissions, strict=True)
+            await store_plain(connection, [task for task, one in pairs if one.id in kept], now)
+    except driver().LockNotAvailableError:
+        raise KeyBusy from None
+    return [one.id in kept for one in submissions]
+
+
+_EACH = (
+    "id", "scope", "operation", "key", "fingerprint", "created_at", "key_until", "keep_until",
+)  # fmt: skip
 
 
 async def _take_key(

@@ -8,10 +8,11 @@ import apsw
 
 from rota.actions import Action, AmendOutcome, Changes, Counted, DeleteOutcome, Found, Moved, Placed
 from rota.model import Micros, TaskFilter
+from rota.orders import Order, Ordered, Spot
 from rota.store import action_rows
 from rota.store.action_rows import to_json
 from rota.store.sqlfiles import blocks
-from rota.store.sqlite import amend, search
+from rota.store.sqlite import amend, ordered, search
 from rota.store.sqlite.states import standing
 from rota.store.sqlite.verbs import Verbs
 
@@ -25,6 +26,20 @@ class ActionsVerbs(Verbs):
         self, where: TaskFilter, *, before_id: str | None = None, limit: int, most: int
     ) -> Found:
         work = partial(search.search, where=where, before_id=before_id, limit=limit, most=most)
+        return await self._read.do(work)
+
+    async def ordered(
+        self,
+        where: TaskFilter,
+        *,
+        order: Order,
+        after: Spot | None = None,
+        limit: int,
+        most: int,
+    ) -> Ordered:
+        work = partial(
+            ordered.ordered, where=where, order=order, after=after, limit=limit, most=most
+        )
         return await self._read.do(work)
 
     async def count_among(self, where: TaskFilter, cap: int, most: int) -> Counted:

@@ -6,6 +6,7 @@ import apsw
 
 from rota.config import LEVEL
 from rota.model import Accepted, DeadLetterGroup, Micros, TaskFilter
+from rota.orders import GroupOrder
 from rota.store.sqlfiles import blocks
 from rota.store.sqlite.filters import grouping
 from rota.store.sqlite.rows import group_in, to_json
@@ -56,9 +57,11 @@ def restore(connection: apsw.Connection, ids: Sequence[str]) -> list[bool]:
     return _told_once(ids, connection.execute(_SQL["restore"], {"ids": to_json(ids)}))
 
 
-def groups(connection: apsw.Connection, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-    """Return the groups of those that are still to be dealt with, the largest first."""
-    query = grouping(where, limit)
+def groups(
+    connection: apsw.Connection, where: TaskFilter, limit: int, order: GroupOrder
+) -> list[DeadLetterGroup]:
+    """Return the first groups of those that are still to be dealt with."""
+    query = grouping(where, limit, order)
     return [group_in(text) for (text,) in connection.execute(query.sql, query.values)]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from rota.model import State, TaskFilter
+from rota.orders import GroupOrder
 from rota.store.sqlfiles import blocks
 from rota.store.sqlite.rows import to_json
 
@@ -61,6 +62,7 @@ _CONDITIONS: Final = {
 _SEVERAL: Final = ("queues", "kinds", "tenants")
 _LAST_CONDITION: Final = "and discarded_at is null"
 """Where the block of the groups takes more of them."""
+_LARGEST, _LATEST = "number desc", "last_at desc"
 
 
 NOTHING: Final = "select null as id, 0 where false"
@@ -100,13 +102,15 @@ def counting(where: TaskFilter, cap: int) -> Query:
     return Query(" union all ".join(arms or [NOTHING]), {**values, "cap": cap})
 
 
-def grouping(where: TaskFilter, limit: int) -> Query:
+def grouping(where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT) -> Query:
     """Return the query for the groups of matching dead letters, each as JSON."""
     conditions, values = conditions_of(where)
     if State.FAILED not in states_of(where):
         conditions.append("false")
     further = "".join(f"\n        and {condition}" for condition in conditions)
     block = blocks("sqlite")["dead_letter_groups"]
+    if order is GroupOrder.LAST_AT:
+        block = block.replace(_LARGEST, _LATEST)
     sql = block.replace(_LAST_CONDITION, _LAST_CONDITION + further)
     return Query(sql, {**values, "limit": limit})
 

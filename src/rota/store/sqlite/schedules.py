@@ -99,6 +99,12 @@ def next_firing(connection: apsw.Connection) -> Micros | None:
     return found
 
 
+def behind(connection: apsw.Connection, now: Micros, cap: int) -> int:
+    """Count the schedules that were to be fired by now."""
+    found: int = connection.execute(_SQL["schedules_behind"], {"now": now, "cap": cap}).get
+    return found
+
+
 def outdated(connection: apsw.Connection, tz_data: str, limit: int) -> list[Schedule]:
     """Return schedules whose next slot was worked out with other time zone data."""
     given = {"tz_data": tz_data, "limit": limit}

@@ -9,6 +9,7 @@ import apsw
 from rota.config import HOUR, KEEP_STATISTICS, MINUTE
 from rota.figures import Counted, Ended, Holding, StatisticsFilter
 from rota.model import Micros
+from rota.service import REST, Got, ServiceFilter
 from rota.store import statistic_rows
 from rota.store.sqlfiles import blocks
 from rota.store.sqlite.rows import to_json
@@ -29,6 +30,16 @@ class StatisticsVerbs(Verbs):
 
     async def ended(self, where: StatisticsFilter, limit: int) -> list[Ended]:
         return await self._read.do(partial(_ended, where=where, limit=limit))
+
+    async def add_service(self, rows: Sequence[Got]) -> None:
+        if rows:
+            await self._write.do(partial(_add_service, rows=rows))
+
+    async def service_totals(self, where: ServiceFilter, limit: int) -> list[Got]:
+        return await self._read.do(partial(_service_totals, where=where, limit=limit))
+
+    async def service(self, where: ServiceFilter, tenants: Sequence[str], limit: int) -> list[Got]:
+        return await self._read.do(partial(_service, where=where, tenants=tenants, limit=limit))
 
     async def tick(self, duties: Sequence[str], now: Micros, apart: Micros) -> None:
         # Looked at beside the writers: mostly another node has just written the same.
@@ -67,6 +78,7 @@ def prune(connection: apsw.Connection, now: Micros, limit: int) -> None:
     for span in (MINUTE, HOUR):
         given = {"span": span, "before": now - KEEP_STATISTICS[span], "limit": limit}
         connection.execute(_SQL["prune_statistics"], given)
+        connection.execute(_SQL["prune_service"], given)
 
 
 def _add(connection: apsw.Connection, rows: Sequence[Counted]) -> None:
@@ -81,6 +93,29 @@ def _statistics(connection: apsw.Connection, where: StatisticsFilter, limit: int
 def _ended(connection: apsw.Connection, where: StatisticsFilter, limit: int) -> list[Ended]:
     rows = connection.execute(_SQL["read_ended"], statistic_rows.values(where, limit))
     return [Ended(*row) for row in rows]
+
+
+def _add_service(connection: apsw.Connection, rows: Sequence[Got]) -> None:
+    connection.execute(_SQL["add_service"], {"rows": statistic_rows.packed(rows)})
+
+
+def _service_totals(connection: apsw.Connection, where: ServiceFilter, limit: int) -> list[Got]:
+    rows = connection.execute(_SQL["service_totals"], statistic_rows.window(where, limit))
+    return [Got(where.since, where.until - where.since, *row) for row in rows]
+
+
+def _service(
+    connection: apsw.Connection, where: ServiceFilter, tenants: Sequence[str], limit: int
+) -> list[Got]:
+    given = statistic_rows.window(where, limit) | {
+        "step": where.step,
+        "tenants": to_json(tenants),
+        "rest": REST,
+    }
+    return [
+        statistic_rows.got(row, where.step)
+        for row in connection.execute(_SQL["read_service"], given)
+    ]
 
 
 def _tick(connection: apsw.Connection, duties: Sequence[str], now: Micros, apart: Micros) -> None:

@@ -27,9 +27,10 @@ from rota.model import (
     TaskFilter,
     Transition,
 )
+from rota.orders import GroupOrder
 from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 from rota.shares import Depth, Limit, LimitUse, Settings, Taken
-from rota.store.base import Heard, Traits, Wake
+from rota.store.base import Heard, Store, Traits, Wake
 from rota.store.sharing import AnySettings
 from rota.store.sqlite import (
     accept,
@@ -56,10 +57,12 @@ from rota.store.sqlite.readers import Readers
 from rota.store.sqlite.remote import RemoteVerbs
 from rota.store.sqlite.statistics import StatisticsVerbs
 from rota.store.sqlite.submissions import SubmissionsVerbs
-from rota.store.sqlite.watch import Watch
+from rota.store.sqlite.watch import Watch, others
 from rota.store.sqlite.writer import Writer
+from rota.store.timing import Timings, timed
 
 
+@timed(Store)
 class SQLiteStore(
     AccessVerbs,
     StatisticsVerbs,
@@ -75,6 +78,7 @@ class SQLiteStore(
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.timings = Timings()
         self._watch = Watch(self.path)
         self._writer: Writer | None = None
         self._readers: Readers | None = None
@@ -115,7 +119,7 @@ class SQLiteStore(
         pass  # who works on a file sees that it has changed, whoever changed it
 
     async def follow(self, heard: Heard) -> None:
-        await self._watch.follow(heard)
+        await self._watch.follow(heard, lambda: self._write.do(others))
 
     async def open_session(self, session: Session) -> None:
         await self._write.do(partial(sessions.open_session, session=session))
@@ -246,9 +250,11 @@ class SQLiteStore(
     async def restore(self, ids: Sequence[str]) -> list[bool]:
         return await self._write.do(partial(dead_letters.restore, ids=ids))
 
-    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
+    async def groups(
+        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+    ) -> list[DeadLetterGroup]:
         return await self._read.do(
-            partial(dead_letters.groups, where=where, limit=limit), view=True
+            partial(dead_letters.groups, where=where, limit=limit, order=order), view=True
         )
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
@@ -291,6 +297,9 @@ class SQLiteStore(
 
     async def next_firing(self) -> Micros | None:
         return await self._read.do(schedules.next_firing)
+
+    async def schedules_behind(self, now: Micros, cap: int) -> int:
+        return await self._read.do(partial(schedules.behind, now=now, cap=cap))
 
     async def outdated_schedules(self, tz_data: str, limit: int) -> list[Schedule]:
         return await self._read.do(partial(schedules.outdated, tz_data=tz_data, limit=limit))

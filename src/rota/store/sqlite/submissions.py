@@ -26,6 +26,12 @@ class SubmissionsVerbs(Verbs):
         work = partial(_store_once, tasks=tasks, submission=submission, now=now)
         return await self._write.do(work)
 
+    async def submit_each(
+        self, tasks: Sequence[NewTask], submissions: Sequence[Submission], now: Micros
+    ) -> list[bool]:
+        work = partial(_store_each, tasks=tasks, submissions=submissions, now=now)
+        return await self._write.do(work)
+
     async def find_submission(
         self, scope: str, operation: str, key: str, now: Micros
     ) -> Submission | None:
@@ -59,6 +65,19 @@ def _store_once(
         values = {"id": submission.id, "task_ids": to_json(ids)}
         connection.execute(_SQL["set_submission_tasks"], values)
     return accepted
+
+
+def _store_each(
+    connection: apsw.Connection,
+    tasks: Sequence[NewTask],
+    submissions: Sequence[Submission],
+    now: Micros,
+) -> list[bool]:
+    wanted = {"submissions": to_json([asdict(one) for one in submissions])}
+    kept = {row[0] for row in connection.execute(_SQL["keep_submissions"], wanted).fetchall()}
+    pairs = zip(tasks, submissions, strict=True)
+    accept.submit(connection, [task for task, one in pairs if one.id in kept], now)
+    return [one.id in kept for one in submissions]
 
 
 def _keep(

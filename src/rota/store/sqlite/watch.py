@@ -1,6 +1,7 @@
 """How processes on one file notice each other's work: the file's version is looked at often."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ QUIET_INTERVAL: Final = 0.03
 """How often when there was none for `_QUIET_AFTER` looks. A look takes 3 microseconds, but waking
 a process that sleeps costs up to 60, one per cent of a core at the shorter interval."""
 _QUIET_AFTER: Final = 100
+APART: Final = 0.25
+"""Whoever follows is told of changes so many seconds apart at least."""
 
 
 class Watch:
@@ -35,10 +38,37 @@ class Watch:
             elif not loop.is_closed():
                 loop.call_soon_threadsafe(wake, at)
 
-    async def follow(self, heard: Heard) -> None:
-        """Call `heard` with None at the start and whenever the file has changed."""
-        heard(None)
-        await self.listen(lambda at: heard(None) if at is None else None)
+    async def follow(self, heard: Heard, mark: Callable[[], Awaitable[object]]) -> None:
+        """Call `heard` with None at the start and whenever others have changed the file.
+
+        `mark` is asked when it has changed at all, and answers another value if others did that.
+        """
+        stirred = asyncio.Event()
+
+        async def tell() -> None:
+            seen = await mark()
+            heard(None)
+            while True:
+                await stirred.wait()
+                stirred.clear()
+                now = await mark()
+                if now != seen:
+                    seen = now
+                    heard(None)
+                await asyncio.sleep(APART)
+
+        listening = asyncio.ensure_future(
+            self.listen(lambda at: stirred.set() if at is None else None)
+        )
+        telling = asyncio.ensure_future(tell())
+        try:
+            done, _ = await asyncio.wait((listening, telling), return_when=asyncio.FIRST_COMPLETED)
+            for one in done:
+                one.result()
+        finally:
+            listening.cancel()
+            telling.cancel()
+            await asyncio.gather(listening, telling, return_exceptions=True)
 
     async def listen(self, wake: Wake) -> None:
         """Call `wake` whenever the file has changed, until cancelled."""
@@ -51,6 +81,11 @@ class Watch:
             finally:
                 self._listening.remove((wake, loop))
                 connection.close(True)
+
+
+def others(connection: apsw.Connection) -> object:
+    """Return what is another value once others have written: not for what this connection did."""
+    return connection, connection.execute("pragma data_version").get
 
 
 class _Looks:

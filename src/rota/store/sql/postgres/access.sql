@@ -96,6 +96,8 @@ on conflict (id) do nothing;
 
 -- name: read_audit
 -- Return entries of the audit record below an id, the newest first.
+-- That a change began is left out once there is the entry of its end; looked for as a value, since
+-- for `exists` the whole record may be hashed.
 select
     id, at, key_id, key_name, via, tenant, action, target, request_id, address, outcome, count,
     change, reason
@@ -108,6 +110,9 @@ where id < :before_id
     and (:outcome::text is null or outcome = :outcome)
     and (:since::bigint is null or at >= :since)
     and (:until::bigint is null or at < :until)
+    and (outcome <> 'begun' or (
+        select done.id from rota.audit as done where done.id = rtrim(audit.id, '~')
+    ) is null)
 order by id desc
 limit :limit;
 

@@ -89,7 +89,7 @@ returning id::text;
 
 -- name: dead_letter_groups
 -- Return the groups of dead letters that are still to be dealt with, the largest first; further
--- conditions go after the last one of the inner query.
+-- conditions go after the last one of both inner queries.
 select
     alike.error_group as id,
     newest.kind,
@@ -98,7 +98,21 @@ select
     alike.number as count,
     alike.first_at,
     alike.last_at,
-    newest.id::text as sample
+    newest.id::text as sample,
+    newest.reason,
+    array(
+        select distinct tenant
+        from (
+            select tenant
+            from rota.dead_letter
+            where error_group = alike.error_group
+                and replayed_as is null
+                and discarded_at is null
+            order by failed_at desc, id desc
+            limit 20
+        ) as latest
+        order by tenant
+    ) as tenants
 from (
     select
         error_group,

@@ -49,6 +49,18 @@ where paused_at is null
 order by next_at
 limit :limit;
 
+-- name: schedules_behind
+-- Count the schedules that were to be fired by now, up to a cap.
+select count(*)
+from (
+    select
+    from rota.schedule
+    where paused_at is null
+        and next_at is not null
+        and next_at <= :now
+    limit :cap
+) as behind;
+
 -- name: recent_dead_letters
 -- Count the tasks that failed for good since then, so many of them at most.
 select count(*)

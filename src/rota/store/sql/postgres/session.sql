@@ -2,11 +2,11 @@
 -- Register a session; one that is registered already stays as it is.
 insert into rota.session (
     id, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at,
-    process, owner
+    process, owner, heard_at
 )
 values (
     :id, :name, :host, :pid, :version, :queues, :kinds, :slots, :started_at, :lease_until,
-    :closed_at, :process, :owner
+    :closed_at, :process, :owner, :started_at
 )
 on conflict (id) do nothing;
 
@@ -14,7 +14,8 @@ on conflict (id) do nothing;
 -- Renew the lease of a session that is not over; return whether it is asked to stop anything, and
 -- whether to drain.
 update rota.session
-set lease_until = :lease_until
+set lease_until = :lease_until,
+    heard_at = :now
 where id = :session
     and closed_at is null
     and lease_until > :now
@@ -64,7 +65,7 @@ limit :limit;
 -- Return the sessions, newest first; with `live_at` those that are alive at that time.
 select
     id::text, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at,
-    process, owner, drain_at
+    process, owner, drain_at, heard_at
 from rota.session
 where :live_at::bigint is null
     or (closed_at is null and lease_until > :live_at)

@@ -159,3 +159,55 @@ from (
     limit :limit
 ) as done
 group by tenant;
+
+-- name: add_service
+-- Add what a process has counted of its tenants to what is there.
+-- In the order of the key, so that processes that write at once do not wait for each other in turn.
+insert into rota.service as service (span, at, tenant, completed, ran)
+select row.span, row.at, row.tenant, row.completed, row.ran
+from jsonb_to_recordset(:rows::jsonb) as row (
+    span bigint, at bigint, tenant text, completed bigint, ran bigint
+)
+order by row.span, row.at, row.tenant collate "C"
+on conflict (span, at, tenant) do update
+set completed = service.completed + excluded.completed,
+    ran = service.ran + excluded.ran;
+
+-- name: service_totals
+-- Return what each tenant got in all that time; who got most comes first.
+select tenant, sum(completed)::bigint as completed, sum(ran)::bigint as ran
+from rota.service
+where span = :span
+    and at >= :since
+    and at < :until
+group by tenant
+order by completed desc, tenant
+limit :limit;
+
+-- name: read_service
+-- Return step by step what these tenants got, and in one sum what all others did; the oldest first.
+select
+    at - at % :step::bigint as at,
+    case when tenant = any(:tenants::text[]) then tenant else :rest end as tenant,
+    sum(completed)::bigint as completed,
+    sum(ran)::bigint as ran
+from rota.service
+where span = :span
+    and at >= :since
+    and at < :until
+group by 1, 2
+order by 1, 2
+limit :limit;
+
+-- name: prune_service
+-- Forget what tenants got in minutes or hours that are long past.
+delete from rota.service
+where ctid = any(array(
+    select ctid
+    from rota.service
+    where span = :span
+        and at < :before
+    order by at
+    limit :limit
+    for update skip locked
+));

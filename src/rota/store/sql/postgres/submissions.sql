@@ -18,6 +18,22 @@ values (
 )
 on conflict (scope, operation, key) where key is not null do nothing;
 
+-- name: keep_submissions
+-- Keep each of these submissions of one task unless its key is held; return those that are kept.
+insert into rota.submission (
+    id, scope, operation, key, fingerprint, task_ids, created_at, key_until, keep_until
+)
+select
+    id, scope, operation, key, fingerprint, array[task_id], created_at, key_until, keep_until
+from unnest(
+    :ids::uuid[], :scopes::text[], :operations::text[], :keys::text[], :fingerprints::text[],
+    :task_ids::uuid[], :created_ats::bigint[], :key_untils::bigint[], :keep_untils::bigint[]
+) as asked (
+    id, scope, operation, key, fingerprint, task_id, created_at, key_until, keep_until
+)
+on conflict (scope, operation, key) where key is not null do nothing
+returning id::text;
+
 -- name: keep_batch
 -- Keep a submission without a key; if it is there already, it gets the further tasks.
 insert into rota.submission as held (

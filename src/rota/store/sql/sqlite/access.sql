@@ -93,6 +93,7 @@ on conflict (id) do nothing;
 
 -- name: read_audit
 -- Return entries of the audit record below an id, the newest first.
+-- That a change began is left out once there is the entry of its end.
 select
     id, at, key_id, key_name, via, tenant, action, target, request_id, address, outcome, count,
     change, reason
@@ -105,6 +106,9 @@ where id < :before_id
     and (:outcome is null or outcome = :outcome)
     and (:since is null or at >= :since)
     and (:until is null or at < :until)
+    and (outcome <> 'begun' or (
+        select done.id from audit as done where done.id = rtrim(audit.id, '~')
+    ) is null)
 order by id desc
 limit :limit;
 

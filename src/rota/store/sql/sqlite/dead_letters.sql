@@ -54,7 +54,7 @@ returning id;
 
 -- name: dead_letter_groups
 -- Return the groups of dead letters that are still to be dealt with, the largest first, each as
--- JSON; further conditions go after the last one of the inner query.
+-- JSON; further conditions go after the last one of both inner queries.
 select
     json_object(
         'id', alike.error_group,
@@ -64,7 +64,24 @@ select
         'count', alike.number,
         'first_at', alike.first_at,
         'last_at', alike.last_at,
-        'sample', newest.id
+        'sample', newest.id,
+        'reason', newest.reason,
+        'tenants', json((
+            select json_group_array(tenant)
+            from (
+                select distinct tenant
+                from (
+                    select tenant
+                    from dead_letter indexed by dead_letter_open
+                    where error_group = alike.error_group
+                        and replayed_as is null
+                        and discarded_at is null
+                    order by failed_at desc, id desc
+                    limit 20
+                )
+                order by tenant
+            )
+        ))
     )
 from (
     select

@@ -2,11 +2,11 @@
 -- Register a session; one that is registered already stays as it is.
 insert into session (
     id, name, host, pid, version, queues, kinds, slots, started_at, lease_until, closed_at,
-    process, owner
+    process, owner, heard_at
 )
 values (
     :id, :name, :host, :pid, :version, :queues, :kinds, :slots, :started_at, :lease_until,
-    :closed_at, :process, :owner
+    :closed_at, :process, :owner, :started_at
 )
 on conflict (id) do nothing;
 
@@ -14,7 +14,8 @@ on conflict (id) do nothing;
 -- Renew the lease of a session that is not over; return whether it is asked to stop anything, and
 -- whether to drain.
 update session
-set lease_until = :lease_until
+set lease_until = :lease_until,
+    heard_at = :now
 where id = :session
     and closed_at is null
     and lease_until > :now
@@ -75,7 +76,8 @@ select
         'closed_at', closed_at,
         'process', process,
         'owner', owner,
-        'drain_at', drain_at
+        'drain_at', drain_at,
+        'heard_at', heard_at
     )
 from session
 where :live_at is null

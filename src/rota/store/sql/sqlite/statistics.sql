@@ -188,3 +188,56 @@ from (
     limit :limit
 )
 group by tenant;
+
+-- name: add_service
+-- Add what a process has counted of its tenants to what is there.
+insert into service (span, at, tenant, completed, ran)
+select
+    value ->> 'span',
+    value ->> 'at',
+    value ->> 'tenant',
+    value ->> 'completed',
+    value ->> 'ran'
+from json_each(:rows)
+where true
+on conflict (span, at, tenant) do update
+set completed = completed + excluded.completed,
+    ran = ran + excluded.ran;
+
+-- name: service_totals
+-- Return what each tenant got in all that time; who got most comes first.
+select tenant, sum(completed) as completed, sum(ran) as ran
+from service
+where span = :span
+    and at >= :since
+    and at < :until
+group by tenant
+order by completed desc, tenant
+limit :limit;
+
+-- name: read_service
+-- Return step by step what these tenants got, and in one sum what all others did; the oldest first.
+select
+    at - at % :step as at,
+    iif(tenant in (select value from json_each(:tenants)), tenant, :rest) as tenant,
+    sum(completed) as completed,
+    sum(ran) as ran
+from service
+where span = :span
+    and service.at >= :since
+    and service.at < :until
+group by 1, 2
+order by 1, 2
+limit :limit;
+
+-- name: prune_service
+-- Forget what tenants got in minutes or hours that are long past.
+delete from service
+where (span, at, tenant) in (
+    select span, at, tenant
+    from service
+    where span = :span
+        and at < :before
+    order by at
+    limit :limit
+);

@@ -17,6 +17,20 @@ values (
 )
 on conflict (scope, operation, key) where key is not null do nothing;
 
+-- name: keep_submissions
+-- Keep each of these submissions of one task unless its key is held; return those that are kept.
+insert into submission (
+    id, scope, operation, key, fingerprint, task_ids, created_at, key_until, keep_until
+)
+select
+    value ->> 'id', value ->> 'scope', value ->> 'operation', value ->> 'key',
+    value ->> 'fingerprint', value -> 'task_ids', value ->> 'created_at', value ->> 'key_until',
+    value ->> 'keep_until'
+from json_each(:submissions)
+where true
+on conflict (scope, operation, key) where key is not null do nothing
+returning id;
+
 -- name: keep_batch
 -- Keep a submission without a key; if it is there already, it gets the further tasks.
 insert into submission (
