@@ -13,6 +13,8 @@ OUTAGES = (StoreUnavailable, StoreFull)
 """What passes: a worker waits for a store that is away, and for room on a disk that is full."""
 FIRST = 0.1
 LONGEST = 5.0
+LONGEST_ASKED = 60.0
+"""A server that asks for a longer wait is asked again after this many seconds all the same."""
 
 log = logging.getLogger("rota.store")
 
@@ -24,6 +26,15 @@ def pause(tries: int, rng: Rng) -> float:
     """
     longest: float = min(FIRST * 2.0 ** min(tries, 10), LONGEST)
     return longest * (0.5 + rng.random() / 2)
+
+
+def pause_after(error: Exception, tries: int, rng: Rng) -> float:
+    """Return the seconds until the next try after `error`, and no fewer than a server has asked.
+
+    What a server asks for is stretched by up to half: it tells all of its callers the same.
+    """
+    asked = min(getattr(error, "retry_after", 0.0), LONGEST_ASKED)
+    return max(pause(tries, rng), asked * (1 + rng.random() / 2))
 
 
 async def through_outage(
@@ -45,7 +56,7 @@ async def through_outage(
         try:
             result = await call()
         except OUTAGES as error:
-            wait = pause(tries, rng)
+            wait = pause_after(error, tries, rng)
             tries += 1
             over = patience is not None and clock.monotonic() - began + wait > patience
             if over or (patience is not None and isinstance(error, StoreFull)):

@@ -5,31 +5,32 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from rota.errors import Overloaded, RotaError, StoreError, StoreUnavailable
-from rota.model import Accepted, NewTask
 
 BATCH = 500
 
-Answer = Accepted | BaseException
-Submit = Callable[[Sequence[NewTask]], Awaitable[list[Accepted]]]
+T = TypeVar("T")
+A = TypeVar("A")
 
 
 class _Waiting(NamedTuple):
-    task: NewTask
-    future: "Future[Accepted] | asyncio.Future[Accepted]"
+    task: Any
+    future: "Future[Any] | asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop | None
 
 
-class Outbox:
+class Outbox(Generic[T, A]):
     """Gathers what many threads and loops submit while a commit is under way.
 
     There is no timer: a lone submit goes out at once, and while it does the others gather. All
     that wait are woken together, once per loop.
     """
 
-    def __init__(self, submit: Submit, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, submit: Callable[[Sequence[T]], Awaitable[list[A]]], loop: asyncio.AbstractEventLoop
+    ) -> None:
         self._submit = submit
         self._loop = loop
         self._waiting: deque[_Waiting] = deque()
@@ -37,16 +38,16 @@ class Outbox:
         self._busy = False
         self._run: asyncio.Task[None] | None = None
 
-    def put(self, task: NewTask) -> Future[Accepted]:
+    def put(self, task: T) -> Future[A]:
         """Add a task from any thread; the future ends after the commit."""
-        future: Future[Accepted] = Future()
+        future: Future[A] = Future()
         self._add(_Waiting(task, future, None))
         return future
 
-    async def aput(self, task: NewTask) -> Accepted:
+    async def aput(self, task: T) -> A:
         """Add a task from any event loop and wait for the commit."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Accepted] = loop.create_future()
+        future: asyncio.Future[A] = loop.create_future()
         self._add(_Waiting(task, future, loop))
         return await future
 
@@ -64,7 +65,7 @@ class Outbox:
     async def _flush_all(self) -> None:
         while batch := self._take():
             tasks = [waiting.task for waiting in batch]
-            answers: Sequence[Answer]
+            answers: Sequence[A | BaseException]
             try:
                 answers = await self._submit(tasks)
             except (StoreError, Overloaded) as error:
@@ -82,11 +83,11 @@ class Outbox:
             self._busy = count > 0
             return [self._waiting.popleft() for _ in range(count)]
 
-    async def _one_by_one(self, tasks: Sequence[NewTask], error: RotaError) -> list[Answer]:
+    async def _one_by_one(self, tasks: Sequence[T], error: RotaError) -> list[A | BaseException]:
         # What the store refused may be one caller's fault; the others must not pay for it.
         if len(tasks) == 1 or isinstance(error, StoreUnavailable):
             return [error] * len(tasks)
-        answers: list[Answer] = []
+        answers: list[A | BaseException] = []
         for task in tasks:
             try:
                 answers += await self._submit([task])
@@ -95,8 +96,8 @@ class Outbox:
         return answers
 
 
-def _answer(batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Accepted], Answer]]] = {}
+def _answer(batch: Sequence[_Waiting], answers: Sequence[Any]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
     for waiting, answer in zip(batch, answers, strict=True):
         if isinstance(waiting.future, Future):
             _settle(waiting.future, answer)
@@ -107,12 +108,12 @@ def _answer(batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
             loop.call_soon_threadsafe(_settle_all, pairs)
 
 
-def _settle_all(pairs: Sequence[tuple[asyncio.Future[Accepted], Answer]]) -> None:
+def _settle_all(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, answer in pairs:
         _settle(future, answer)
 
 
-def _settle(future: "Future[Accepted] | asyncio.Future[Accepted]", answer: Answer) -> None:
+def _settle(future: "Future[Any] | asyncio.Future[Any]", answer: Any) -> None:
     if future.done():  # its caller was cancelled; the task is stored all the same
         return
     if isinstance(answer, BaseException):

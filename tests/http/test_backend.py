@@ -239,6 +239,7 @@ MEANT = [
     (404, b"<html>", ConfigurationError),
     (409, _problem("schedule_exists"), ScheduleExists),
     (410, _problem("session_gone"), SessionGone),
+    (400, _problem("protocol_unsupported"), ConfigurationError),
     (500, _problem("internal"), StoreError),
     (502, b"<html>bad gateway", StoreUnavailable),
     (503, _problem("store_unavailable"), StoreUnavailable),

@@ -8,7 +8,7 @@ import pytest
 from rota import Backoff, Context, Fail, Rota, Snooze
 from rota.clock import new_rng
 from rota.config import SECOND
-from rota.errors import ConfigurationError
+from rota.errors import AccessRefused, ConfigurationError
 from rota.http.backend import HttpBackend
 from rota.model import State
 from rota.node.settings import WorkerSettings
@@ -169,7 +169,30 @@ async def test_a_key_for_other_things_ends_a_worker_with_words(served: Served) -
     @app.task
     async def work() -> None: ...
 
-    with pytest.raises((ConfigurationError, BaseExceptionGroup)):
+    with pytest.raises(ConfigurationError, match="lacks the role"):
         async with asyncio.timeout(20):
             await worker_of(app).run()
     app.close()
+
+
+async def test_a_key_that_is_revoked_ends_a_worker_with_words(
+    app: Rota, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """http-and-cli.md §5: it stops claiming and ends, with the one error and no group of them."""
+
+    @app.task
+    async def work() -> None: ...
+
+    worker = worker_of(app)
+    running = asyncio.ensure_future(worker.run())
+    await until(lambda: worker.counts.sessions == 1)
+
+    async def refused(*_: object, **__: object) -> None:
+        raise AccessRefused("the server refuses the key")
+
+    monkeypatch.setattr(worker._backend, "claim", refused)
+    worker._wake(0)
+
+    with pytest.raises(AccessRefused):
+        async with asyncio.timeout(20):
+            await running

@@ -186,14 +186,34 @@ async def test_a_death_between_two_readings_is_seen(
     session = make.session(host=socket.gethostname(), process=str(mark_of(child.pid, here)))
     backend = Sessions(session)
     it = neighbours(backend)
-    await it.look()
+    for _ in range(3):
+        await it.look()
+    assert backend.reads == 1
     child.kill()
     child.wait()
 
     await it.look()
 
     assert backend.closed == [session.id]
-    assert backend.reads == 1
+    assert backend.reads == 2  # whether it has not stopped in good order meanwhile
+
+
+async def test_a_worker_that_stopped_in_good_order_has_not_died(
+    here: Mark, make: Make, child: subprocess.Popen[bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    """R3.6: it closed its session after the last reading, and ended; that is no warning."""
+    session = make.session(host=socket.gethostname(), process=str(mark_of(child.pid, here)))
+    backend = Sessions(session)
+    it = neighbours(backend)
+    await it.look()
+    await backend.close_session(session.id)
+    child.kill()
+    child.wait()
+    await it.look()
+    await it.look()
+    assert backend.closed == [session.id]
+    assert (backend.reaped, backend.reads) == (0, 2)
+    assert "has died" not in caplog.text
 
 
 async def test_many_sessions_are_not_read_all_the_time(make: Make) -> None:

@@ -2,59 +2,38 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Struct
 
 from rota.backend import Claim, Report
 from rota.clock import Clock, SystemClock
 from rota.config import SECOND
 from rota.errors import ClaimSuperseded, SessionGone, StoreError, StoreUnavailable, TaskNotFound
 from rota.http import wire
+from rota.http.failures import TooLarge
 from rota.http.link import SECONDS, Address, Link
 from rota.http.pulse import HttpPulse
+from rota.http.reports import Verdicts, ended, noted
 from rota.http.verbs import ROLES, verb
-from rota.model import Claimed, Micros, Note, Session, Staged
+from rota.model import Claimed, Note, Session, Staged
 from rota.policy.explain import Facts
-from rota.policy.lifecycle import (
-    Cancelled,
-    Completed,
-    Expired,
-    Failed,
-    Released,
-    Snoozed,
-    TimedOut,
-)
-from rota.policy.retry import Backoff
 from rota.schedule import Admitted, Fired
 from rota.store.base import Pulse, Wake
-from rota.times import show_instant
 
-_got = msgspec.json.Decoder(wire.Got)
-_holds = msgspec.json.Decoder(wire.Holds)
-_verdicts = msgspec.json.Decoder(wire.Verdicts)
+T = TypeVar("T")
 
 
-_LAST: Micros = 253_402_300_799 * SECOND
-"""The last second that a date can be written of."""
+class _Opened(Struct, frozen=True):
+    features: frozenset[str] = frozenset()
 
 
-class _Item(Struct, frozen=True, omit_defaults=True, gc=False):
-    id: str
-    fence: int
-    outcome: str
-    result: Raw | UnsetType = UNSET
-    error: dict[str, str] | None = None
-    permanent: bool = False
-    retry_after: float | None = None
-    retry_least: float | None = None
-    until: str | None = None
-    reason: str = ""
-    retry: Backoff | None = None
-    keep: bool = True
-    seconds: float | None = None
+_opened = msgspec.json.Decoder(_Opened).decode
+_got = msgspec.json.Decoder(wire.Got).decode
+_holds = msgspec.json.Decoder(wire.Holds).decode
+_verdicts = msgspec.json.Decoder(Verdicts).decode
 
 
 class HttpBackend:
@@ -72,6 +51,7 @@ class HttpBackend:
         self._link = Link(self._address)
         self._numbers: dict[str, int] = {}
         self._unsure: dict[str, bytes] = {}
+        self._features: frozenset[str] = frozenset(wire.FEATURES)
 
     def __repr__(self) -> str:
         return f"HttpBackend({self._address.url!r})"
@@ -88,8 +68,11 @@ class HttpBackend:
         """Call a verb of the seam as it is."""
         known = verb(name)
         body = await self._link.ask("POST", f"/v1/backend/{name}", known.ask(*values, **named))
+        return self._read(known.answered, body)
+
+    def _read(self, decode: Callable[[bytes], T], body: bytes) -> T:
         try:
-            return known.answered(body)
+            return decode(body)
         except msgspec.DecodeError as error:
             raise StoreError(f"{self._address} answers strangely: {error}") from error
 
@@ -122,7 +105,8 @@ class HttpBackend:
             "slots": session.slots,
             "lease": (session.lease_until - session.started_at) / SECOND,
         }
-        await self._link.ask("POST", "/v1/sessions", wire.encode(asked))
+        answer = await self._link.ask("POST", "/v1/sessions", wire.encode(asked))
+        self._features = self._read(_opened, answer).features
 
     async def claim(
         self,
@@ -135,14 +119,17 @@ class HttpBackend:
     ) -> Claim:
         number = self._numbers.get(session_id, 0) + 1
         self._numbers[session_id] = number
-        asked = {
+        asked: dict[str, Any] = {
             "request": number,
             "queues": queues,
             "slots": min(slots, wire.CLAIM_MOST),
-            "avoid": avoid,
-            "spare": min(spare, wire.CLAIM_MOST),
             "wait_s": 0,
         }
+        # A server of an earlier version refuses what it has not heard of.
+        if "avoid" in self._features:
+            asked["avoid"] = avoid
+        if "spare" in self._features:
+            asked["spare"] = min(spare, wire.CLAIM_MOST)
         body = wire.encode(asked)
         self._unsure[session_id] = body
         got = await self._claim(session_id, body)
@@ -157,7 +144,7 @@ class HttpBackend:
             answer = await self._ask(session_id, "claim", body)
         except ClaimSuperseded:
             return None
-        return _got.decode(answer)
+        return self._read(_got, answer)
 
     async def held(self, session_id: str) -> list[Claimed]:
         if (unsure := self._unsure.get(session_id)) is not None:
@@ -166,28 +153,39 @@ class HttpBackend:
             await self._claim(session_id, unsure)
             self._unsure.pop(session_id, None)
         answer = await self._ask(session_id, "held", None, method="GET")
-        return [wire.claimed(task) for task in _holds.decode(answer).tasks]
+        return [wire.claimed(task) for task in self._read(_holds, answer).tasks]
 
     async def finish(self, session_id: str, reports: Sequence[Report]) -> list[bool]:
         applied: list[bool] = []
         for at in range(0, len(reports), wire.FINISH_MOST):
-            items = [_item(report) for report in reports[at : at + wire.FINISH_MOST]]
+            items = [ended(report) for report in reports[at : at + wire.FINISH_MOST]]
             applied += await self._report(session_id, "finish", items)
         return applied
 
     async def note(self, session_id: str, notes: Sequence[Note]) -> list[bool]:
         kept: list[bool] = []
         for at in range(0, len(notes), wire.FINISH_MOST):
-            items = [_noted(note) for note in notes[at : at + wire.FINISH_MOST]]
+            items = [noted(note) for note in notes[at : at + wire.FINISH_MOST]]
             kept += await self._report(session_id, "progress", items)
         return kept
 
     async def _report(self, session_id: str, what: str, items: Sequence[Any]) -> list[bool]:
+        body = wire.encode({"items": items})
         try:
-            answer = await self._ask(session_id, what, wire.encode({"items": items}))
+            if len(body) > wire.REPORT_BYTES and len(items) > 1:
+                raise TooLarge("more than a server takes at a time")
+            answer = await self._ask(session_id, what, body)
         except SessionGone:
             return [False] * len(items)
-        said = _verdicts.decode(answer).items
+        except TooLarge:
+            if len(items) == 1:
+                raise
+            middle = len(items) // 2
+            first = await self._report(session_id, what, items[:middle])
+            return first + await self._report(session_id, what, items[middle:])
+        said = self._read(_verdicts, answer).items
+        if len(said) != len(items):
+            raise StoreError(f"{self._address} answers strangely: not a verdict for each item")
         for one in said:
             if one.verdict == "invalid":
                 raise StoreError(f"task {one.id}: {one.problem}")
@@ -195,8 +193,7 @@ class HttpBackend:
         return [one.verdict in ("applied", "duplicate") for one in said]
 
     async def close_session(self, session_id: str) -> None:
-        self._numbers.pop(session_id, None)
-        self._unsure.pop(session_id, None)
+        self.forget_session(session_id)
         with suppress(SessionGone):
             await self._ask(session_id, "close", wire.encode({"release": False}))
 
@@ -246,55 +243,11 @@ class HttpBackend:
 
     def forget_session(self, session_id: str) -> None:
         self._numbers.pop(session_id, None)
+        self._unsure.pop(session_id, None)
 
 
 class _FactsOut(Struct, frozen=True):
     value: Facts | None
-
-
-def _item(report: Report) -> _Item:
-    task, ending = report.task, report.ending
-    match ending:
-        case Completed(result):
-            made = UNSET if result is None else Raw(result)
-            return _Item(
-                task.id, task.fence, "completed", made, keep=report.keep, seconds=report.seconds
-            )
-        case Failed(error, permanent, after, least):
-            more: dict[str, Any] = {"permanent": permanent, "error": _told(error)}
-            if after is not None:
-                more["retry_after"] = after / SECOND
-            if least is not None:
-                more["retry_least"] = least / SECOND
-            outcome = "failed"
-        case TimedOut(error):
-            outcome, more = "timed_out", {"error": _told(error)}
-        case Snoozed(until):
-            outcome, more = "snooze", {"until": show_instant(min(max(until, 0), _LAST))}
-        case Cancelled(reason):
-            outcome, more = "cancelled", {"reason": reason}
-        case Released():
-            outcome, more = "released", {}
-        case Expired():
-            outcome, more = "expired", {}
-        case _:
-            raise StoreError(f"a worker cannot report {type(ending).__name__}")
-    return _Item(task.id, task.fence, outcome, retry=report.backoff, seconds=report.seconds, **more)
-
-
-def _told(error: Any) -> dict[str, str]:
-    return {"type": error.type, "message": error.message, "traceback": error.traceback}
-
-
-def _noted(note: Note) -> dict[str, Any]:
-    item: dict[str, Any] = {"id": note.id, "fence": note.fence}
-    if note.done is not None:
-        item["done"] = note.done
-    if note.total is not None:
-        item["total"] = note.total
-    if note.checkpoint is not None:
-        item["checkpoint"] = Raw(note.checkpoint)
-    return item
 
 
 def _as_it_is(name: str) -> Callable[..., Any]:

@@ -21,10 +21,21 @@ from rota.problems import MEANINGS
 
 E = TypeVar("E", bound=RotaError)
 
-_SAID: dict[str, type[RotaError]] = {}
+_SAID: dict[str, type[RotaError]] = {"protocol_unsupported": ConfigurationError}
 for _kind, _meant in MEANINGS:
     if issubclass(_kind, RotaError):
         _SAID.setdefault(_meant.code, _kind)
+
+
+class ServerAway(StoreUnavailable):
+    """A server that cannot do it now; in `retry_after` seconds it wants to be asked again."""
+
+    retry_after: float = 0.0
+
+
+class TooLarge(StoreError):
+    """What was sent is more than the server, or what stands before it, takes at a time."""
+
 
 _ELSEWHERE = frozenset({429, 502, 503, 504, 408, 425})
 """Of these it is not known what was done, or nothing was: the call may be repeated."""
@@ -41,14 +52,18 @@ def failure(status: int, body: bytes, headers: Mapping[str, str], where: str) ->
         kind = SessionGone if code == "session_gone" else ClaimSuperseded
         return _made(kind, detail, session_id="")
     if code == "overloaded":
-        wait = problem.get("retry_after_s", headers.get("Retry-After", 1))
-        return _made(Overloaded, detail, what="", retry_after=float(wait))
+        return _made(Overloaded, detail, what="", retry_after=_wait(problem, headers, 1.0))
     if status == 422:
         return _refused(problem, code, detail)
     if code == "store_full":
         return StoreFull(f"{where}: {detail}")
+    if status == 413:
+        return TooLarge(f"{where}: {detail}")
     if status in _ELSEWHERE or status // 100 == 3:
-        return StoreUnavailable(f"{where}: {detail}")
+        title = str(problem.get("title", "")) or f"it answered {status}"
+        away = ServerAway(f"{where}: {title}")
+        away.retry_after = _wait(problem, headers, 0.0)
+        return away
     kind_of = _SAID.get(code)
     if kind_of is not None and status != 500:
         return _made(kind_of, detail, **_NAMED.get(code, {}))
@@ -67,6 +82,16 @@ _NAMED: dict[str, dict[str, Any]] = {
     "schedule_changed": {"name": ""},
     "schedule_busy": {"name": ""},
 }
+
+
+def _wait(problem: Mapping[str, Any], headers: Mapping[str, str], default: float) -> float:
+    """Return the seconds after which to come back, as far as that is said in seconds."""
+    said = problem.get("retry_after_s", headers.get("Retry-After"))
+    try:
+        wait = float(said)
+    except (TypeError, ValueError):
+        return default  # not said, or as a date
+    return wait if 0 <= wait < float("inf") else default
 
 
 def _problem(body: bytes) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The line to a server: keep-alive connections, and errors that say what is known (R3.7)."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,9 +22,14 @@ class Address:
     """Where a server is, and with which key it is called; shown without the key."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        parts = urlsplit(url)
+        refused = ConfigurationError(f"{url!r} is no server's address; give http://host:8300")
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise refused from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigurationError(f"{url!r} is no server's address; give http://host:8300")
+            raise refused
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ConfigurationError(
                 "a server's address is http://host:8300 and nothing more; the key goes into "
@@ -33,7 +39,7 @@ class Address:
             raise ConfigurationError("the token has characters that no key has; copy it again")
         self.url = url.rstrip("/")
         self.host = parts.hostname
-        self.port = parts.port or (443 if parts.scheme == "https" else 80)
+        self.port = port or (443 if parts.scheme == "https" else 80)
         self.secure = parts.scheme == "https"
         self.path = parts.path.rstrip("/")
         self.headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -126,5 +132,17 @@ class Link:
         except RotaError:
             raise
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            why = str(error) or type(error).__name__
-            raise StoreUnavailable(f"{self.address} cannot be reached: {why}") from error
+            raise StoreUnavailable(f"{self.address} cannot be reached: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    """Return in few words why there was no answer; the library's own are long and say less."""
+    import aiohttp
+
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
+        return "the connection broke before the answer was whole"
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return str(error) or type(error).__name__

@@ -79,7 +79,8 @@ class HttpPulse:
         if answer.status == 404:
             raise SessionGone("")  # a server that knows nothing of it: it is over
         if answer.status >= 300:
-            raise failure(answer.status, found, dict(answer.headers), repr(self._address))
+            told = {name.title(): value for name, value in answer.headers.items()}
+            raise failure(answer.status, found, told, repr(self._address))
         return found
 
     def _connected(self) -> http.client.HTTPConnection:

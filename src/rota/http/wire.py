@@ -15,6 +15,7 @@ from rota.times import show_instant
 PROTOCOL = 1
 FEATURES = ("progress", "hints", "avoid", "spare")
 CLAIM_MOST = 1_000
+REPORT_BYTES = 32 * 1024 * 1024
 FINISH_MOST = 1_000
 WAIT_MOST = 30.0
 NUMBER_MOST = 2**53 - 1

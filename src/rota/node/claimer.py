@@ -14,7 +14,7 @@ from rota.node.counts import Counts
 from rota.node.pools import PoolQueues
 from rota.node.reporter import Reporter
 from rota.node.slots import Slots
-from rota.outage import OUTAGES, pause
+from rota.outage import OUTAGES, pause_after
 
 log = logging.getLogger("rota.worker")
 
@@ -130,7 +130,7 @@ class Claimer:
                     self._slots.tracer.received(claim.tasks, self._clock.monotonic() - began)
         except OUTAGES as error:
             self._unsure, self._look_again_at = True, self._clock.monotonic() + LOOK_AGAIN
-            wait = pause(self._outages, self._rng)
+            wait = pause_after(error, self._outages, self._rng)
             self._outages += 1
             log.warning("no task can be claimed (%s); trying again in %.1f s", error, wait)
             await self._clock.sleep(wait)
@@ -143,7 +143,9 @@ class Claimer:
             log.exception("a claim failed")
             return self._poll()
         self._unsure = False
-        self._outages = 0
+        if self._outages:
+            self._outages = 0
+            log.info("tasks can be claimed again")
         self._idle = not claim.tasks
         self._spared = claim.spared
         return self._wait(claim, want)

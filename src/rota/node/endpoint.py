@@ -1,50 +1,37 @@
-"""A worker's own small port: metrics for Prometheus, and probes (R9.3).
-
-It knows three paths, reads nothing but the first lines of a request, and shows no name, payload or
-address; whoever reaches it may read it, so by default it listens on loopback alone.
-"""
+"""A worker's own port: metrics and probes of one worker (R9.3)."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-import msgspec
 from prometheus_client.registry import Collector
 
 from rota.backend import Backend
 from rota.engine import Engine
 from rota.errors import ConfigurationError
-from rota.node.health import ALIVE, keep_looking, readiness
-from rota.node.metrics import MEDIA, Bounded, Gauge, Gauges, Process, exposition
+from rota.node.health import keep_looking, readiness
+from rota.node.metric_shapes import Bounded
+from rota.node.metrics import Gauge, Gauges, Process, exposition
+from rota.node.small_port import SmallPort
 from rota.node.worker import Worker
 from rota.registry import Registry
 
 log = logging.getLogger("rota.worker")
 
-REQUEST_SECONDS = 5.0
-REQUEST_BYTES = 8 * 1024
-JSON = "application/json"
-PLAIN = "text/plain; charset=utf-8"
 
-Reply = tuple[int, str, bytes]
-
-
-class Endpoint:
+class Endpoint(SmallPort):
     """Answers probes and Prometheus for one worker, on the worker's event loop."""
 
     def __init__(self, worker: Worker, backend: Backend, registry: Registry) -> None:
+        super().__init__(self._metrics, self._readiness)
         self._worker = worker
         self._engine = backend if isinstance(backend, Engine) else None
         collectors: list[Collector] = [Gauges(lambda: _gauges(worker))]
         if self._engine is not None:
             queue = Bounded(first=registry.queues)
             collectors.append(Process([self._engine], registry, queue, version=worker.version))
-        self._text = exposition(*collectors)
-        self._pages: dict[str, Callable[[], Reply]] = {
-            "/metrics": lambda: (200, MEDIA, self._text()),
-            "/healthz": lambda: (200, JSON, msgspec.json.encode(ALIVE)),
-            "/readyz": self._ready,
-        }
+        self._write = exposition(*collectors)
 
     async def run(self, host: str, port: int) -> None:
         """Listen until cancelled; `ConfigurationError` if the port cannot be had."""
@@ -56,65 +43,18 @@ class Endpoint:
             else:
                 await keep_looking(self._engine)
 
-    async def listen(self, host: str, port: int) -> asyncio.Server:
-        """Return a server that answers already."""
-        try:
-            return await asyncio.start_server(self._answer, host, port, limit=REQUEST_BYTES)
-        except OSError as error:
-            raise ConfigurationError(
-                f"cannot listen on {host} port {port} for metrics: {error.strerror}; choose "
-                "another --metrics-port"
-            ) from None
+    async def _metrics(self) -> bytes:
+        return self._write()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            async with asyncio.timeout(REQUEST_SECONDS):
-                head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(self.reply(head))
-                await writer.drain()
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # whoever asks like that is owed no answer
-        finally:
-            writer.close()
-
-    def reply(self, head: bytes) -> bytes:
-        """Return the whole answer to a request's first lines."""
-        method, _, rest = head.partition(b" ")
-        path = rest.partition(b" ")[0].partition(b"?")[0].decode("ascii", "replace")
-        page = self._pages.get(path)
-        if page is None:
-            status, media, body = 404, PLAIN, b"there are /metrics, /healthz and /readyz\n"
-        elif method not in (b"GET", b"HEAD"):
-            status, media, body = 405, PLAIN, b"only GET is answered\n"
-        else:
-            status, media, body = page()
-        lines = (
-            f"HTTP/1.1 {status} {_REASONS[status]}",
-            f"content-type: {media}",
-            f"content-length: {len(body)}",
-            "cache-control: no-store",
-            "x-content-type-options: nosniff",
-            *(("allow: GET, HEAD",) if status == 405 else ()),
-            "connection: close",
-        )
-        start = "\r\n".join(lines).encode() + b"\r\n\r\n"
-        return start if method == b"HEAD" else start + body
-
-    def _ready(self) -> Reply:
-        if self._engine is None:
-            ready, told = not self._worker.draining, {"status": "ready"}
-            if not ready:
-                told = {"status": "draining"}
-        else:
-            ready, told = readiness(
+    def _readiness(self) -> tuple[bool, dict[str, Any]]:
+        if self._engine is not None:
+            return readiness(
                 self._engine.vitals,
                 draining=self._worker.draining,
                 needs_tick=self._worker.does_duties,
             )
-        return 200 if ready else 503, JSON, msgspec.json.encode(told)
-
-
-_REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+        draining = self._worker.draining
+        return not draining, {"status": "draining" if draining else "ready"}
 
 
 def _gauges(worker: Worker) -> Iterable[Gauge]:

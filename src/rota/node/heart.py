@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rota.clock import Clock, Rng
 from rota.config import LEASE_MARGIN_SHARE, SECOND
-from rota.errors import StoreError
+from rota.errors import AccessRefused, StoreError
 from rota.model import CancelRequest, Micros
 from rota.outage import pause
 from rota.store.base import Pulse
@@ -123,6 +123,10 @@ class Heart:
             if wait is None:
                 self._over.set()
                 self._on_lost()
+        except AccessRefused as error:
+            log.error("session %s cannot go on: %s", self._session_id, error)
+            self._over.set()
+            self._on_lost()
         except Exception:
             # A heart that stops in silence would be a lease lost in silence.
             log.exception("the heartbeat of session %s failed", self._session_id)

@@ -18,13 +18,14 @@ from prometheus_client.registry import Collector
 from rota.clock import Clock
 from rota.config import SECOND
 from rota.engine import Engine
-from rota.figures import LATENESS, PLACES, RUNS, WAITS, Line, Measure
-from rota.policy.histogram import BOUNDS, BUCKETS
+from rota.figures import PLACES, RUNS, Line, Measure
+from rota.logs import troubles
+from rota.node.class_metrics import by_class
+from rota.node.metric_shapes import OTHER, RUN_BOUNDS, Bounded, add_times
+from rota.node.store_metrics import of_store
+from rota.policy.histogram import BUCKETS
 from rota.registry import Registry
 from rota.zones import version as tz_version
-
-VALUES_MOST = 200
-OTHER = "_other"
 
 MEDIA = CONTENT_TYPE_LATEST
 
@@ -42,25 +43,6 @@ Gauge = tuple[str, str, dict[str, str], float]
 """A name, what it means, labels with their values, and the number."""
 
 
-class Bounded:
-    """Lets so many values of a label through, first come, and calls all others `_other`."""
-
-    def __init__(self, most: int = VALUES_MOST, first: Iterable[str] = ()) -> None:
-        self._most = most
-        self._known: set[str] = set()
-        for value in first:
-            self(value)
-
-    def __call__(self, value: str) -> str:
-        """Return the value, or `_other`."""
-        if value in self._known:
-            return value
-        if len(self._known) >= self._most:
-            return OTHER
-        self._known.add(value)
-        return value
-
-
 class Process(Collector):
     """What the engines of a process have counted since it began."""
 
@@ -76,8 +58,11 @@ class Process(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield everything, of one moment."""
         lines = self._lines()
+        counted = [engine.measuring.classes for engine in self._engines]
+        yield from by_class(counted, self._registry.queues, self._queue)
         yield from _counters(lines)
-        yield from _histograms(lines)
+        yield _runs(lines)
+        yield from of_store([engine.store.timings for engine in self._engines])
         yield from self._rest()
 
     def _lines(self) -> dict[Line, list[int]]:
@@ -98,6 +83,7 @@ class Process(Collector):
             asked = sum(engine.measuring.claims[number] for engine in self._engines)
             claims.add_metric([result], asked)
         yield claims
+        yield _troubles()
         engine = self._engines[0]
         yield GaugeMetricFamily(
             "rota_clock_offset_seconds",
@@ -138,16 +124,13 @@ def exposition(*collectors: Collector) -> Callable[[], bytes]:
 
 
 def _counters(lines: dict[Line, list[int]]) -> Iterator[Metric]:
-    for name, text, measure in (
-        ("submitted", "New tasks that were stored.", Measure.SUBMITTED),
-        ("refused", "Tasks that were turned away under overload.", Measure.REFUSED),
-        ("started", "Hand-outs of tasks to workers.", Measure.STARTED),
-    ):
-        family = CounterMetricFamily(f"rota_tasks_{name}", text, labels=["queue", "kind"])
-        for line, counts in lines.items():
-            if line[0]:
-                family.add_metric(line, counts[measure])
-        yield family
+    started = CounterMetricFamily(
+        "rota_tasks_started", "Hand-outs of tasks to workers.", labels=["queue", "kind"]
+    )
+    for line, counts in lines.items():
+        if line[0]:
+            started.add_metric(line, counts[Measure.STARTED])
+    yield started
     ended = CounterMetricFamily(
         "rota_tasks_finished", "Hand-outs by how they ended.", labels=["queue", "kind", "outcome"]
     )
@@ -167,24 +150,14 @@ def _counters(lines: dict[Line, list[int]]) -> Iterator[Metric]:
         yield family
 
 
-def _histograms(lines: dict[Line, list[int]]) -> Iterator[Metric]:
-    queues = by_queue(lines)
-    for name, text, start, total in (
-        ("rota_task_wait_seconds", "From ready to handed out.", WAITS, Measure.WAITED),
-        ("rota_task_lateness_seconds", "From its time to handed out.", LATENESS, Measure.LATE),
-    ):
-        family = HistogramMetricFamily(name, text, labels=["queue"])
-        for queue, counts in queues.items():
-            if queue:
-                add_histogram(family, [queue], counts[start : start + BUCKETS], counts[total])
-        yield family
+def _runs(lines: dict[Line, list[int]]) -> Metric:
     runs = HistogramMetricFamily(
         "rota_task_run_seconds", "How long handlers ran.", labels=["queue", "kind"]
     )
     for line, counts in lines.items():
         if line[0]:
-            add_histogram(runs, line, counts[RUNS : RUNS + BUCKETS], counts[Measure.RAN])
-    yield runs
+            add_times(runs, line, counts[RUNS : RUNS + BUCKETS], counts[Measure.RAN], RUN_BOUNDS)
+    return runs
 
 
 def by_queue(lines: dict[Line, list[int]]) -> dict[str, list[int]]:
@@ -197,16 +170,13 @@ def by_queue(lines: dict[Line, list[int]]) -> dict[str, list[int]]:
     return found
 
 
-def add_histogram(
-    family: HistogramMetricFamily, labels: Sequence[str], counts: Sequence[int], micros: int
-) -> None:
-    """Add a histogram to a family: the buckets of Prometheus count all that is shorter as well."""
-    buckets: list[tuple[str, float]] = []
-    so_far = 0
-    for bound, count in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):
-        so_far += count
-        buckets.append((bound, so_far))
-    family.add_metric(list(labels), buckets, sum_value=micros / SECOND)
+def _troubles() -> Metric:
+    family = CounterMetricFamily(
+        "rota_log_records", "Warnings and errors in the log.", labels=["logger", "level"]
+    )
+    for (logger, level), number in sorted(troubles.counts.items()):
+        family.add_metric([logger, level], number)
+    return family
 
 
 def _tick(clock: Clock, ages: Iterable[float | None]) -> Metric:

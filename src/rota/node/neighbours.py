@@ -139,15 +139,20 @@ class Neighbours:
             pause = max(4 * LOOK, len(sessions) / SESSIONS_A_SECOND)
             self._read_again = clock.monotonic() + pause * (0.75 + self._rng.random() / 2)
         gone = [session for session, mark in self._known if is_gone(mark)]
-        for session in gone:
+        if not gone:
+            return LOOK
+        # Who has stopped in good order since the last reading has no live session any more.
+        live = {session.id for session in await self._backend.sessions(live=True)}
+        died = [session for session in gone if session.id in live]
+        for session in died:
             log.warning(
                 "worker %s (process %d) has died; its tasks are given back",
                 session.name, session.pid,
             )  # fmt: skip
             await self._backend.close_session(session.id)
-        if gone:
-            ended = {session.id for session in gone}
-            self._known = [known for known in self._known if known[0].id not in ended]
+        ended = {session.id for session in gone}
+        self._known = [known for known in self._known if known[0].id not in ended]
+        if died:
             await self._backend.reap()
         return LOOK
 

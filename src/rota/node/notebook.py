@@ -13,7 +13,7 @@ from rota.context import Settled
 from rota.errors import LeaseLost, StoreError
 from rota.model import Note
 from rota.node.run import HandOut
-from rota.outage import OUTAGES, pause
+from rota.outage import OUTAGES, pause_after
 
 log = logging.getLogger("rota.worker")
 
@@ -111,7 +111,7 @@ class Notebook:
             try:
                 await self.settle()
             except OUTAGES as error:
-                wait = pause(tries, self._rng)
+                wait = pause_after(error, tries, self._rng)
                 tries += 1
                 log.warning("progress cannot be kept yet (%s); again in %.1f s", error, wait)
                 await self._backend.clock.sleep(wait)

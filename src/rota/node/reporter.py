@@ -11,7 +11,7 @@ from rota.errors import StoreError
 from rota.model import AttemptError
 from rota.node.counts import Counts
 from rota.node.notebook import Notebook
-from rota.outage import OUTAGES, pause
+from rota.outage import OUTAGES, pause_after
 from rota.policy.lifecycle import Failed
 from rota.tracing import Tracer
 
@@ -135,7 +135,7 @@ class Reporter:
                     await self._notebook.settle()
                 verdicts = await self._backend.finish(self._session_id, reports)
             except OUTAGES as error:
-                wait = pause(repeated, self._rng)
+                wait = pause_after(error, repeated, self._rng)
                 repeated += 1
                 log.warning(
                     "%d results could not be reported yet (%s); again in %.1f s",

@@ -163,9 +163,12 @@ class Shift:
             await self._close()
 
     async def _claim(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for claimer in self.claimers:
-                group.create_task(claimer.run(), name="rota-claimer")
+        try:
+            async with asyncio.TaskGroup() as group:
+                for claimer in self.claimers:
+                    group.create_task(claimer.run(), name="rota-claimer")
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None  # what one is refused the others are as well
 
     async def _drain(self, stopping: asyncio.Event) -> None:
         """Finish within the grace time, then hand back the rest at once."""
