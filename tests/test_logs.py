@@ -12,7 +12,15 @@ import pytest
 
 from rota import Context, Rota
 from rota.clock import new_rng
-from rota.logs import FIELDS, JsonLines, scrubbed
+from rota.logs import (
+    FIELDS,
+    LOGGERS_MOST,
+    JsonLines,
+    Troubles,
+    count_troubles,
+    scrubbed,
+    troubles,
+)
 from rota.node.settings import WorkerSettings
 from rota.node.worker import Worker
 
@@ -113,6 +121,40 @@ def test_what_looks_like_a_secret_is_masked(log: Log, secret: str) -> None:
         logging.getLogger("rota.x").exception("with a traceback")
     assert CANARY not in log.text
     assert "s" * 43 not in log.text
+
+
+def test_warnings_and_errors_are_counted_by_their_logger() -> None:
+    """R9.3: every warning has a counter; what a program makes up has a bound (S6)."""
+    counting = Troubles()
+
+    def say(name: str, level: int) -> None:
+        counting.handle(logging.LogRecord(name, level, "", 0, "x", (), None))
+
+    assert set(counting.counts.values()) == {0}
+    for level in (logging.WARNING, logging.ERROR, logging.CRITICAL):
+        say("rota.worker", level)
+    assert counting.counts["rota.worker", "warning"] == 1
+    assert counting.counts["rota.worker", "error"] == 2
+    for n in range(300):
+        say(f"rota.made-up-{n}", logging.WARNING)
+    assert len(counting.counts) <= LOGGERS_MOST + 1
+    assert sum(counting.counts.values()) == 303
+
+
+def test_counting_is_set_up_once_and_hides_nothing() -> None:
+    """Below a warning nothing is counted, and the handlers of a program hear all the same."""
+    logger = logging.getLogger("rota")
+    known = [*logger.handlers]
+    try:
+        count_troubles()
+        count_troubles()
+        assert logger.handlers.count(troubles) == 1
+        assert logger.propagate
+        before = troubles.counts["rota.worker", "warning"]
+        logging.getLogger("rota.worker").info("nothing")
+        assert troubles.counts["rota.worker", "warning"] == before
+    finally:
+        logger.handlers[:] = known
 
 
 def test_the_id_of_a_key_stays_readable() -> None:

@@ -9,6 +9,7 @@ from rota.access import Role
 from rota.clock import new_rng
 from rota.server.run import Running
 from rota.server.settings import ServerSettings
+from tests.support.serving import wait_for_listener
 
 
 class Served:
@@ -22,6 +23,7 @@ class Served:
         self.url = f"http://127.0.0.1:{self._running.port}"
         self._thread = threading.Thread(target=self._run, name="served", daemon=True)
         self._thread.start()
+        wait_for_listener(self._running.port)
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:

@@ -102,6 +102,23 @@ def test_a_person_is_asked(
     assert store.tasks.count(state="ready").get(State.READY, 0) == left
 
 
+def test_whoever_wants_no_questions_is_asked_none(
+    rota: Cli, store: Rota, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Http-and-cli §9: `--no-input`, also on a terminal where somebody could answer."""
+    submit(rota, 2)
+    with monkeypatch.context() as patch:
+        code, out, screen = typed(patch, "y\n", "cancel", "--queue", "sms", "--no-input")
+    assert (code, out) == (Exit.USAGE, "")
+    assert "[y/N]" not in screen
+    assert "2 tasks match; say --yes" in screen
+    with monkeypatch.context() as patch:
+        code, _, screen = typed(patch, "y\n", "--no-input", "login", "http://127.0.0.1:1")
+    assert code == Exit.USAGE
+    assert "give the key on stdin" in screen
+    assert store.tasks.count(state="ready") == {State.READY: 2}
+
+
 def test_what_failed_runs_again_by_its_error(rota: Cli, store: Rota, hands: Hands) -> None:
     """R4.4."""
     submit(rota, 2)

@@ -87,6 +87,13 @@ def test_a_payload_is_corrected(
     assert store.tasks.get(dead[0]).payload == {"student_id": 2}
     assert rota(*edit).code == Exit.USAGE  # no terminal, no editor
 
+    monkeypatch.setenv("EDITOR", "no-such-editor --wait")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", Terminal())
+        from rota.cli import main
+
+        assert main(edit) == Exit.USAGE
+
     editor = tmp_path / "editor"
     editor.write_text(
         f'#!{sys.executable}\nimport sys; open(sys.argv[1], "w").write("{{\\"student_id\\": 3}}")\n'

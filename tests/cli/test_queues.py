@@ -197,8 +197,9 @@ def test_tenants_and_kinds_are_listed_and_shown(rota: Cli) -> None:
     rota("limits", "set", "--tenant", "board", "--max-running", "5")
     rota("kinds", "pause", "report", "--reason", "wrong text")
 
-    assert rota("tenants", "list").lines == ["board\tactive\t2\t3\t50\t"]
-    assert rota("tenants", "list", "--json").json[0]["waiting"] == 2
+    assert rota("tenants", "list").lines == ["board\tactive\t2\t3\t0.0%\t100.0%\t50\t"]
+    (board,) = rota("tenants", "list", "--json").json
+    assert (board["waiting"], board["share"], board["due"]) == (2, 0.0, 1.0)
     assert rota("tenants", "show", "board").lines == [
         "board  active",
         "  waiting   2",

@@ -5,15 +5,39 @@ from pathlib import Path
 
 import pytest
 
+from rota.cli.credentials import OWN_WORDS
 from rota.cli.problems import Exit
-from rota.cli.settings import Setting, find_settings
+from rota.cli.settings import FILE, OWN_FILE, Setting, find_settings
 from rota.errors import ConfigurationError
 from tests.cli.conftest import ROTA, Cli
 
 
 def found(folder: Path, url: str | None = None, **environ: str) -> Setting | None:
     """The address that is in force."""
+    environ = {"XDG_CONFIG_HOME": str(folder / ".config")} | environ
     return find_settings(url=url, environ=environ, here=folder).url
+
+
+def test_a_person_s_own_file_counts_where_nothing_else_says_anything(folder: Path) -> None:
+    """Http-and-cli §9: what holds everywhere sends no command of a project elsewhere."""
+    own = folder / ".config" / "rota"
+    own.mkdir(parents=True)
+    (own / "config.toml").write_text('url = "https://rota.example"')
+    assert found(folder) == Setting("https://rota.example", "config.toml", own)
+    assert found(folder, ROTA_URL="sqlite:///env.db") == Setting("sqlite:///env.db", "ROTA_URL")
+    assert found(folder, ROTA_APP="school:app") is None
+    (folder / "rota.toml").write_text('app = "school:app"')
+    assert found(folder) is None
+    (folder / "rota.toml").unlink()
+    (own / "config.toml").write_text('colour = "red"')
+    with pytest.raises(ConfigurationError, match=r"config\.toml: 'colour' is not a setting"):
+        found(folder)
+
+
+def test_a_token_goes_with_an_address_of_one_s_own_file(folder: Path) -> None:
+    """S1: it is the same person's; a file in a project may be anybody's."""
+    assert OWN_FILE in OWN_WORDS
+    assert FILE not in OWN_WORDS
 
 
 def test_the_option_comes_first_then_the_environment_then_the_file(folder: Path) -> None:

@@ -87,6 +87,14 @@ MISTAKES = [
     (["list", "--quue", "x"], "unknown option: --quue. Did you mean --queue? See: rota list"),
     (["list", "--limit", "3.7"], "must be a whole number of at least 1, not '3.7'"),
     (["list", "--limit", "0x10"], "must be a whole number of at least 1, not '0x10'"),
+    (["list", "--limit", "9" * 20], "must be a whole number of at most 1,000,000,000, not"),
+    (["list", "--limit", "9" * 5_000], "must be a whole number of at least 1, not '999"),
+    (["list", "--url", "http://["], "the address of a server is http://host:port"),
+    (["list", "--url", "http://h:99999"], "the address of a server is http://host:port"),
+    (["dev"], "name the app, for instance: rota dev app:app"),
+    (["dev", "app.py"], "'app.py' is no app; write it as app:app"),
+    (["server", "--metrics-port", "70000"], "must be a whole number from 0 to 65535"),
+    (["worker", "a:b", "--metrics-port", "70000"], "must be a whole number from 0 to 65535"),
     (["list", "--limit", "0"], "must be a whole number of at least 1, not '0'"),
     (["list", "--state", "redy"], 'Did you mean "ready"?'),
     (["list", "--columns", "idd"], "--columns: 'idd' is no column; did you mean 'id'?"),
@@ -221,7 +229,7 @@ def test_help_starts_quickly_and_loads_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    tables = ["command", "commands", "schedule_commands"]
+    tables = ["command", "commands", "people", "schedule_commands"]
     assert done.stderr == f"{sorted(f'rota.cli.{m}' for m in [*tables, 'problems', 'text'])}\n"
 
 

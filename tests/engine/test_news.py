@@ -106,6 +106,9 @@ async def test_nothing_is_collected_unless_somebody_hears(engine: Engine, make: 
     end()
     assert engine.news.on == on
 
+    await engine.submit(make.tasks(2))
+    assert bool(engine.news._window) == on
+
 
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
 async def test_other_processes_are_told_apart_from_the_change(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rota.cli.commands import COMMANDS, NOUNS
+from rota.cli.people import mind
 from rota.cli.problems import Exit, report
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _HELP = """Rota runs tasks on time, fairly, and loses none.
 
 A command explains itself, with examples: rota COMMAND --help"""
 
-FLAGS = frozenset({"--json", "--no-color", "--quiet", "--verbose"})
+FLAGS = frozenset({"--json", "--no-color", "--no-input", "--quiet", "--verbose"})
 VALUED = frozenset({"--url", "--app", "--token-file"})
 
 
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; a mistake ends in one line on stderr."""
     words = command_first(list(sys.argv[1:] if arguments is None else arguments))
     given = words[: words.index("--")] if "--" in words else words
+    mind("--no-input" in given)
     try:
         _speak_any_text()
         code = _run(words)

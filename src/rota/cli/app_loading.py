@@ -20,10 +20,7 @@ def load_app(path: str, folders: Sequence[Path] = ()) -> Rota:
 
     Modules are looked for in the current folder first, then in `folders`.
     """
-    match = _PATH.fullmatch(path)
-    if match is None or match[1].endswith(".py"):
-        raise ConfigurationError(f"{path!r} is no app; {_suggestion(path)}")
-    module_name, attribute = match.groups()
+    module_name, attribute = check_path(path)
     for folder in reversed((Path.cwd(), *folders)):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
@@ -40,6 +37,14 @@ def load_app(path: str, folders: Sequence[Path] = ()) -> Rota:
             f"{_others(sys.modules[module_name], '')}"
         )
     return found
+
+
+def check_path(path: str) -> tuple[str, str]:
+    """Return the module and the attribute that a path names; `ConfigurationError` if it is none."""
+    match = _PATH.fullmatch(path)
+    if match is None or match[1].endswith(".py"):
+        raise ConfigurationError(f"{path!r} is no app; {_suggestion(path)}")
+    return match[1], match[2]
 
 
 def _suggestion(path: str) -> str:

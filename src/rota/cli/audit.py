@@ -22,7 +22,7 @@ def list_(
     key: Annotated[str | None, Parameter(help="Only with the key that has this id.")] = None,
     action: Annotated[str | None, Parameter(help="Only this change: limit.update.")] = None,
     tenant: Annotated[str | None, Parameter(help="Only with keys of this tenant.")] = None,
-    outcome: Annotated[str | None, Parameter(help="Only: ok, refused, failed.")] = None,
+    outcome: Annotated[str | None, Parameter(help="Only: ok, refused, failed, begun.")] = None,
     since: Annotated[str | None, Parameter(name="--from", help="Not before this instant.")] = None,
     until: Annotated[str | None, Parameter(name="--to", help="Before this instant.")] = None,
     limit: Annotated[int, Parameter(help="At most so many.", converter=whole(1, 500))] = 50,

@@ -328,6 +328,11 @@ COMMANDS = {
         "rota config show [OPTIONS]",
         "Show each setting with its source; passwords and keys are masked.",
     ),
+    "completion": Command(
+        "rota.cli.completion:completion",
+        "rota completion bash|zsh|fish [OPTIONS]",
+        "Print a script with which a shell completes commands, options and their words.",
+    ),
     "version": Command("rota.cli.version:version", "rota version [OPTIONS]", "Print the version."),
 }
 

@@ -14,13 +14,13 @@ import msgspec
 
 from rota import key_text
 from rota.cli.problems import UsageError
-from rota.cli.settings import Setting
+from rota.cli.settings import OWN_FILE, Setting, config_folder
 from rota.errors import AccessRefused
 
 TOKEN_VARIABLE = "ROTA_TOKEN"  # noqa: S105 - the name of the variable, not a token
 TOKEN_FILE_VARIABLE = "ROTA_TOKEN_FILE"  # noqa: S105 - the same
-OWN_WORDS = ("--url", "ROTA_URL")
-"""Where an address is set by the person who gives the token; a file may be anybody's."""
+OWN_WORDS = ("--url", "ROTA_URL", OWN_FILE)
+"""Where an address is set by the person who gives the token; any other file may be anybody's."""
 
 KEPT = "rota login"
 
@@ -42,14 +42,15 @@ def origin(url: str) -> str:
     >>> origin("HTTP://Host:80/x"), origin("https://host:8300/")
     ('http://host', 'https://host:8300')
     """
-    parts = urlsplit(url)
+    refused = UsageError("the address of a server is http://host:port or https://host:port")
     try:
+        parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        port = -1
+        raise refused from None
     scheme = parts.scheme.lower()
-    if scheme not in _PORTS or not parts.hostname or port == -1 or parts.username is not None:
-        raise UsageError("the address of a server is http://host:port or https://host:port")
+    if scheme not in _PORTS or not parts.hostname or parts.username is not None:
+        raise refused
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{scheme}://{host}{'' if port in (None, _PORTS[scheme]) else f':{port}'}"
 
@@ -58,8 +59,7 @@ class Credentials:
     """The tokens that were kept, by address; in a file that only its owner can read."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        base = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-        self.path = Path(base) / "rota" / "credentials.json"
+        self.path = config_folder(environ) / "credentials.json"
 
     def get(self, url: str) -> str | None:
         """Return the token that is kept for an address."""
@@ -114,7 +114,8 @@ def find_token(
 
     The places: the file named by `--token-file`, by `ROTA_TOKEN_FILE`, the variable `ROTA_TOKEN`,
     then what `rota login` has kept for this address. The first three go with an address that was
-    given by `--url` or `ROTA_URL`, or by the program itself (`source` None) and no other.
+    given by `--url`, `ROTA_URL` or the person's own `config.toml`, or by the program itself
+    (`source` None) and no other.
     """
     given = _given(token_file, environ)
     if given is not None and (source is None or source in OWN_WORDS):

@@ -61,6 +61,8 @@ def dev(
     found = find_settings(url=common.url, app=app_path or common.app)
     if found.app is None:
         raise UsageError("name the app, for instance: rota dev app:app. See: rota dev --help")
+    # No change of the code would mend this.
+    app_loading.check_path(found.app.value)
     settings = _settings(host, port)
     output = Output(common)
     if child_file() is not None:

@@ -75,8 +75,11 @@ def _tell(output: Output, found: Diagnosis) -> None:
         output.line(f"{word} {finding.what}")
         output.line(f"         {output.styled(finding.remedy, 'bold')}")
     if found.healthy:
-        notes = len(found.findings)
-        output.line(f"healthy: {found.store}{f', {notes} notes' if notes > 1 else ''}")
+        output.line(f"healthy: {found.store}{_many(', ', len(found.findings), 'note')}")
     else:
         bad = sum(finding.severity is not Severity.NOTE for finding in found.findings)
-        output.hint(f"{bad} finding{'s' if bad > 1 else ''}: {found.store}")
+        output.hint(f"{found.store}{_many(': ', bad, 'finding')}")
+
+
+def _many(before: str, number: int, noun: str) -> str:
+    return f"{before}{number} {noun}{'s' if number > 1 else ''}" if number else ""

@@ -11,6 +11,7 @@ from rota.cli.asking import ask
 from rota.cli.credentials import Credentials, checked, origin, read_token
 from rota.cli.options import LOOK, Look
 from rota.cli.output import Output
+from rota.cli.people import types
 from rota.cli.problems import Exit, UsageError
 from rota.errors import AccessRefused
 
@@ -69,5 +70,7 @@ def logout(url: ServerUrl, /, *, look: Look = LOOK) -> int:
 
 def _asked_for(server: str) -> str:
     if sys.stdin.isatty():
+        if not types():
+            raise UsageError("give the key on stdin, or in a file with --token-file")
         return checked(getpass.getpass(f"Key for {server}: "), "what was typed")
     return checked(sys.stdin.readline(), "stdin")

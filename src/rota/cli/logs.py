@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rota.cli.options import Look
 from rota.cli.problems import UsageError
 from rota.cli.text import one_line
-from rota.logs import JsonLines
+from rota.logs import JsonLines, count_troubles
 
 FORMAT_VARIABLE = "ROTA_LOG_FORMAT"
 
@@ -56,6 +56,7 @@ def set_up_logs(look: Look, *, usual: int = logging.WARNING, form: Form | None =
     as_json = _form_set() == "json"
     # One line for each run is for programs that count and search; a person would drown in it.
     logging.getLogger("rota.run").setLevel(logging.NOTSET if as_json else logging.WARNING)
+    count_troubles()
     root = logging.getLogger()
     if root.handlers:
         return

@@ -17,7 +17,7 @@ from rota.cli.options import Look
 from rota.cli.text import visible
 from rota.model import State
 
-STYLES = {
+STYLES: Mapping[str, str] = {
     State.SCHEDULED: "blue",
     State.READY: "cyan",
     State.RUNNING: "yellow",
@@ -25,7 +25,20 @@ STYLES = {
     State.CANCELLED: "bright_black",
     State.FAILED: "red",
 }
-"""The colour of a state, which always stands beside its name."""
+"""The colour of a task's state, which always stands beside its name."""
+
+_OTHERS: Mapping[str, str] = {
+    "firing": "red",
+    "cleared": "green",
+    "silenced": "bright_black",
+    "on": "green",
+    "off": "bright_black",
+    "live": "green",
+    "expired": "bright_black",
+    "revoked": "bright_black",
+    "stopped": "bright_black",
+}
+"""The colours of the states of alerts, rules, webhooks, keys and actions."""
 
 
 class Output:
@@ -125,7 +138,9 @@ class Output:
 
 
 def _style(heading: str, cell: str) -> str:
-    return STYLES[State(cell)] if heading == "STATE" else ""
+    if heading != "STATE":
+        return ""
+    return STYLES.get(cell) or _OTHERS.get(cell, "")
 
 
 def _wants_colour(look: Look, terminal: bool, environ: Mapping[str, str]) -> bool:

@@ -12,6 +12,7 @@ from rota.cli.bulk import tasks
 from rota.cli.opening import open_app
 from rota.cli.options import COMMON, Common
 from rota.cli.output import Output
+from rota.cli.people import can_answer
 from rota.cli.problems import Exit, UsageError
 from rota.cli.schedule_clock import clock_there, day_there
 from rota.cli.schedules import Name
@@ -194,7 +195,7 @@ def _acted(app: Rota, schedule: Schedule, act: Callable[[Rota, str], str]) -> st
 
 def _ask(verb: str, count: int) -> None:
     question = f"{verb} {count:,} schedule{'' if count == 1 else 's'}"
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_answer():
         raise UsageError(f"say --yes to {question}")
     sys.stderr.write(f"{question[:1].upper()}{question[1:]}? [y/N] ")
     sys.stderr.flush()

@@ -1,6 +1,7 @@
 """`rota server`: answers HTTP for an app, in this process or in several below it."""
 
 import logging
+import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from rota.app import Rota
 from rota.cli.logs import LogFormat, set_up_logs
 from rota.cli.opening import at_address, load, reach, warn_of_other_address
-from rota.cli.options import COMMON, Common, whole
+from rota.cli.options import COMMON, Common, check_ports, whole
 from rota.cli.problems import UsageError
 from rota.cli.settings import find_settings
 from rota.clock import SystemClock, new_rng
@@ -69,6 +70,17 @@ class ServerFlags:
     public_url: Annotated[
         str, Parameter(help="Where people find this server: links in messages begin with it.")
     ] = ""
+    metrics_port: Annotated[
+        int,
+        Parameter(
+            help="Answer /metrics and probes without a key on this port too; each of several "
+            "processes takes one, from there on.",
+            converter=whole(0, 65_535),
+        ),
+    ] = 0
+    metrics_host: Annotated[
+        str, Parameter(help="At which address; whoever reaches it may read it.")
+    ] = "127.0.0.1"
     share_port: Annotated[bool, Parameter(help="Let other processes listen on the same port.")] = (
         False
     )
@@ -94,6 +106,8 @@ class ServerFlags:
             private=self.allow_private,
             ports=self.allow_port,
             public_url=self.public_url,
+            metrics_port=self.metrics_port,
+            metrics_host=self.metrics_host,
         )
 
 
@@ -147,9 +161,19 @@ def server(
             from rota.server.run import run_server
         except ImportError as error:
             raise _not_installed(error) from None
-        return run_server(app, settings, rng=new_rng())
+        return run_server(app, own_port(settings), rng=new_rng())
     path = "" if found.app is None else found.app.value
     return _run_below(app, path, settings, processes, common)
+
+
+def own_port(settings: "ServerSettings") -> "ServerSettings":
+    """Return the settings of this process: of several each has a metrics port of its own."""
+    if not settings.metrics_port:
+        return settings
+    from rota.node.process import CHILD
+
+    number = int(os.environ.get(CHILD, "0"))
+    return replace(settings, metrics_port=settings.metrics_port + number)
 
 
 def _run_below(
@@ -161,6 +185,7 @@ def _run_below(
 
     if settings.port == 0:
         raise UsageError("--port 0 would be another port in each of the processes; name one")
+    check_ports(settings.metrics_port, processes)
     # What no restart would mend is said once, here, and not by every child again and again.
     with suppress(StoreUnavailable):
         reach(app)

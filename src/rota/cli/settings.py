@@ -14,6 +14,8 @@ from rota.registry import did_you_mean
 
 APP_VARIABLE = "ROTA_APP"
 FILE = "rota.toml"
+PROJECT = "pyproject.toml"
+OWN_FILE = "config.toml"
 NAMES = ("url", "app")
 
 
@@ -42,13 +44,25 @@ def find_settings(
     """Return the settings, each from the first place that has it.
 
     The places: the option, `ROTA_URL` and `ROTA_APP`, then `rota.toml` or `[tool.rota]` in
-    `pyproject.toml`, from here upward to the root of the repository.
+    `pyproject.toml`, from here upward to the root of the repository. Where none of them sets
+    either, the person's own `rota/config.toml` does: what holds everywhere must not send the
+    commands of a project elsewhere than its app.
     """
     file = _from_file(here or Path.cwd())
-    return Settings(
+    found = Settings(
         url=_first("--url", url, URL_VARIABLE, environ) or file.get("url"),
         app=_first("--app", app, APP_VARIABLE, environ) or file.get("app"),
     )
+    if found != Settings():
+        return found
+    own = config_folder(environ) / OWN_FILE
+    return Settings(**_checked(own, _table(own) or {}))
+
+
+def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return where a person's own files are kept: `$XDG_CONFIG_HOME/rota`."""
+    base = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base) / "rota"
 
 
 def _first(
@@ -62,7 +76,7 @@ def _first(
 
 def _from_file(here: Path) -> dict[str, Setting]:
     for folder in (here, *here.parents):
-        for name in (FILE, "pyproject.toml"):
+        for name in (FILE, PROJECT):
             table = _table(folder / name)
             if table is not None:
                 return _checked(folder / name, table)
@@ -80,10 +94,10 @@ def _table(file: Path) -> Mapping[str, Any] | None:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{file} cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
-        if file.name != FILE:
+        if file.name == PROJECT:
             return None  # whose file it is will say so; it may have nothing for us
         raise ConfigurationError(f"{file} is not TOML: {error}") from None
-    if file.name == FILE:
+    if file.name != PROJECT:
         return content
     tools = content.get("tool")
     return tools.get("rota") if isinstance(tools, dict) else None

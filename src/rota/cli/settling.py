@@ -18,6 +18,7 @@ from rota.cli.dead_letters import find_dead_letter
 from rota.cli.opening import open_app
 from rota.cli.options import COMMON, Common
 from rota.cli.output import Output
+from rota.cli.people import types
 from rota.cli.problems import Exit, UsageError
 from rota.cli.which import (
     DEAD_LETTER_FILTERS,
@@ -213,12 +214,15 @@ def _parsed(text: str) -> dict[str, Any]:
 def _edited(task: Task) -> str:
     """Let a person change the payload in their editor and return the text."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor or not sys.stdin.isatty():
+    if not editor or not types():
         raise UsageError("give the new payload with --payload JSON or -, or set EDITOR")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "payload.json"
         file.write_bytes(msgspec.json.format(msgspec.json.encode(task.payload), indent=2))
-        done = subprocess.run([*shlex.split(editor), str(file)], check=False)
+        try:
+            done = subprocess.run([*shlex.split(editor), str(file)], check=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{editor!r} cannot be run ({error}); set EDITOR anew") from None
         if done.returncode:
             raise UsageError(f"{editor} ended with code {done.returncode}; nothing was changed")
         return file.read_text("utf-8")

@@ -1,5 +1,6 @@
 """`rota tenants`: each tenant's part beside the others, its bound and its pause."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -23,10 +24,12 @@ from rota.cli.share_text import TENANT, number_or_none, since, status, waiting_t
 from rota.cli.shares import Held, Paused, show_held, tell_held
 from rota.clock import SystemClock
 from rota.config import WEIGHT_MOST
+from rota.errors import AccessRefused
+from rota.policy.service import Stand, standing
 from rota.share_options import check_tenant_changes
 from rota.tenants import Tenant
 
-HEADINGS = ("TENANT", "STATUS", "WAITING", "WEIGHT", "DEPTH", "PAUSED")
+HEADINGS = ("TENANT", "STATUS", "WAITING", "WEIGHT", "SHARE", "DUE", "DEPTH", "PAUSED")
 
 Name = Annotated[str, Parameter(name="NAME", help='The tenant\'s name; "" for tasks of none.')]
 Names = Annotated[str, Parameter(name="NAME", help="Names of tenants.")]
@@ -46,7 +49,9 @@ NOUN = Noun("tenant", lambda app: app.tenants, _waiting, slips=False)
 def list_(*, paused: Paused = False, common: Common = COMMON) -> None:
     """List the tenants that have settings or limits.
 
-    All others have weight 1 and no bounds.
+    All others have weight 1 and no bounds. SHARE is the part that each got of what
+    was completed in the last hour, DUE the one that its weight gives it beside all
+    that want something.
 
     For instance:
 
@@ -54,9 +59,15 @@ def list_(*, paused: Paused = False, common: Common = COMMON) -> None:
         $ rota tenants list --paused --json
     """
     with open_app(common, reads=True) as app:
-        found = app.tenants.list(paused=True if paused else None)
+        every = app.tenants.list()
+        stands = _stands(app, every)
     now = SystemClock().now()
-    held = [Held(view(tenant), cells(tenant, None), cells(tenant, now)) for tenant in found]
+    found = [tenant for tenant in every if tenant.settings.paused_at is not None or not paused]
+    held = [
+        Held(view(one) | told(stand), cells(one, stand, None), cells(one, stand, now))
+        for one in found
+        for stand in (stands.get(one.settings.name),)
+    ]
     tell_held(Output(common), HEADINGS, held, "No tenant has settings.", common)
 
 
@@ -152,6 +163,26 @@ def reset(*names: Names, common: Common = COMMON) -> None:
     reset_each(NOUN, names, lambda app, name: app.tenants.reset(name), common)
 
 
+def _stands(app: Rota, tenants: Sequence[Tenant]) -> dict[str, Stand]:
+    """Return how the tenants stand beside each other; nothing if the key may not know."""
+    try:
+        served = app.statistics.served().tenants
+    except AccessRefused:
+        return {}
+    paused = {one.settings.name for one in tenants if one.settings.paused_at is not None}
+    waiting = {one.settings.name for one in tenants if one.waiting}
+    weights = {one.settings.name: one.settings.weight for one in tenants}
+    return standing(weights, {*waiting, *served} - paused, served)
+
+
+def told(stand: Stand | None) -> dict[str, Any]:
+    """Return how a tenant stands as JSON; null where the key may not know."""
+    return {
+        "share": None if stand is None else round(stand.got, 4),
+        "due": None if stand is None or stand.due is None else round(stand.due, 4),
+    }
+
+
 def view(tenant: Tenant) -> dict[str, Any]:
     """Return a tenant as JSON, with what waits of it."""
     return share_views.tenant(tenant.settings) | {
@@ -160,7 +191,11 @@ def view(tenant: Tenant) -> dict[str, Any]:
     }
 
 
-def cells(tenant: Tenant, at: int | None) -> list[str]:
+def _part(part: float | None) -> str:
+    return "" if part is None else f"{part:.1%}"
+
+
+def cells(tenant: Tenant, stand: Stand | None, at: int | None) -> list[str]:
     """Return a tenant as a line of the list."""
     one = tenant.settings
     return [
@@ -168,6 +203,8 @@ def cells(tenant: Tenant, at: int | None) -> list[str]:
         status(one),
         waiting_text(tenant.waiting, capped=tenant.capped),
         str(one.weight),
+        _part(None if stand is None else stand.got),
+        _part(None if stand is None else stand.due),
         "" if one.max_depth is None else str(one.max_depth),
         since(one, at),
     ]

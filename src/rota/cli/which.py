@@ -8,6 +8,7 @@ from typing import Annotated, Any, TextIO
 from cyclopts import Parameter
 
 from rota.cli.options import whole
+from rota.cli.people import can_answer
 from rota.cli.problems import UsageError
 from rota.filters import check_filter
 from rota.model import State
@@ -116,7 +117,7 @@ def confirmed(
     if many.yes:
         return {}
     answers, screen = asks or sys.stdin, sys.stderr
-    if not (answers.isatty() and screen.isatty()):
+    if not can_answer(answers):
         raise UsageError(
             f"{matched:,} tasks match; say --yes, or --expect-at-most {matched} "
             "to change nothing if more do by then"

@@ -14,7 +14,7 @@ from rota import __version__
 from rota.app import Rota
 from rota.cli.logs import LogFormat, set_up_logs
 from rota.cli.opening import at_address, bare_app, load, reach, warn_of_other_address
-from rota.cli.options import COMMON, Common, length, whole
+from rota.cli.options import COMMON, Common, check_ports, length, whole
 from rota.cli.problems import UsageError
 from rota.cli.settings import Settings, find_settings
 from rota.clock import SystemClock, new_rng
@@ -88,7 +88,7 @@ class WorkerFlags:
         Parameter(
             help="Answer Prometheus (/metrics) and probes (/healthz, /readyz) on this port; each "
             "of several processes takes one, from there on.",
-            converter=whole(0),
+            converter=whole(0, 65_535),
         ),
     ] = 0
     metrics_host: Annotated[
@@ -243,6 +243,7 @@ def _run_below(
 ) -> int:
     from rota.node.supervisor import supervise
 
+    check_ports(settings.metrics_port, processes)
     # What no restart would mend is said once, here, and not by every child again and again.
     with suppress(StoreUnavailable):
         reach(app)

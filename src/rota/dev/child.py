@@ -93,6 +93,7 @@ class _Child:
     def __init__(self, app: Rota, settings: ServerSettings, concurrency: int, link: Link) -> None:
         self._link = link
         self._running = Running(app, settings, rng=new_rng())
+        self._running.server.advice_level = logging.DEBUG
         self._address = f"{settings.address.rpartition(':')[0]}:{self._running.port}"
         self._worker: WorkerThread | None = None
         try:

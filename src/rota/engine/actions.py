@@ -22,15 +22,17 @@ from rota.actions import (
     Placed,
 )
 from rota.backend import Backend
-from rota.clock import Clock, Ids, Rng
+from rota.clock import Clock, Ids, Rng, born
 from rota.config import KEEP_ACTIONS, MINUTE, SECOND
 from rota.engine.deeds import CHANGED, carry_out
+from rota.engine.looks import looked
 from rota.engine.news import Topic
 from rota.engine.newsroom import Newsroom
 from rota.engine.sharing import Known
 from rota.errors import RotaError, StoreError
 from rota.filters import within
 from rota.model import Micros, TaskFilter, rank_of
+from rota.orders import Order, Ordered, Spot, check_order
 from rota.policy.terms import Terms
 from rota.store.base import CHANGED as NEWS
 from rota.store.base import Store
@@ -43,9 +45,6 @@ HELD = MINUTE
 """A node that dies with an action in hand keeps it so long; a run takes a second or two."""
 TRIES = 3
 """A task may be moved while its new place is worked out; that is done anew so often."""
-FIRST_LOOK = 256
-WIDER = 8
-"""A search looks at few tasks first, since mostly these are enough, then at more."""
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F-]{0,28})?")
 
@@ -71,19 +70,28 @@ class Actions:
             found = await self.store.search(sure, before_id=None, limit=limit, most=limit)
             if found.ids:
                 return found
-        ids: list[str] = []
-        look = max(limit, FIRST_LOOK)
-        while True:
-            look = min(look, most)
-            found = await self.store.search(
-                where, before_id=before_id, limit=limit - len(ids), most=look
-            )
-            ids += found.ids
-            before_id = found.next_id
-            most -= look
-            if before_id is None or len(ids) >= limit or most <= 0:
-                return Found(ids, before_id)
-            look *= WIDER
+
+        async def look(at: str | None, limit: int, most: int) -> tuple[list[str], str | None]:
+            found = await self.store.search(where, before_id=at, limit=limit, most=most)
+            return found.ids, found.next_id
+
+        return Found(*await looked(look, before_id, limit, most))
+
+    async def ordered(
+        self, where: TaskFilter, *, order: Order, after: Spot | None, limit: int, most: int
+    ) -> Ordered:
+        check_order(order, where)
+        if order is Order.CREATED:
+            before_id = None if after is None else after.id
+            newest = await self.search(where, before_id=before_id, limit=limit, most=most)
+            last = newest.next_id
+            return Ordered(newest.ids, None if last is None else Spot(born(last), last))
+
+        async def look(at: Spot | None, limit: int, most: int) -> tuple[list[str], Spot | None]:
+            found = await self.store.ordered(where, order=order, after=at, limit=limit, most=most)
+            return found.ids, found.next
+
+        return Ordered(*await looked(look, after, limit, most))
 
     async def count_among(self, where: TaskFilter, cap: int, most: int) -> Counted:
         return await self.store.count_among(where, cap, most)

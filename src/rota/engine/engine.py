@@ -36,6 +36,7 @@ from rota.model import (
     Task,
     TaskFilter,
 )
+from rota.orders import GroupOrder
 from rota.retention import RETENTION
 from rota.store.base import CHANGED, Pulse, Store, Wake
 from rota.telemetry import SILENT, Telemetry
@@ -108,8 +109,8 @@ class Engine(
             tasks = ranked(tasks, terms)
         try:
             return now, await self._overload.admit(tasks, now, terms)
-        except Overloaded:
-            self.measuring.refused(tasks)
+        except Overloaded as error:
+            self.measuring.refused(tasks, error.what.partition(" ")[0])
             raise
 
     async def _tell_of(self, tasks: Sequence[NewTask], now: Micros) -> None:
@@ -174,8 +175,10 @@ class Engine(
         self.news.dead_letters(ids, done, "failed")
         return done
 
-    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-        return await self.store.groups(where, limit)
+    async def groups(
+        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+    ) -> list[DeadLetterGroup]:
+        return await self.store.groups(where, limit, order)
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
         return await self.store.tallies(since)
@@ -198,8 +201,9 @@ class Engine(
         *,
         spare: int = 0,
     ) -> Claim:
+        began = self.clock.monotonic()
         claim = await self._claims.claim(session_id, queues, slots, avoid, spare)
-        self.measuring.claimed(claim.tasks, self.clock.now())
+        self.measuring.claimed(claim.tasks, self.clock.now(), self.clock.monotonic() - began)
         self.news.claimed(claim.tasks)
         await self.measuring.flush_now_and_then()
         return claim

@@ -14,6 +14,9 @@ from typing import Protocol, TypeVar
 from rota.backend import Report
 from rota.clock import Clock
 from rota.config import HOUR, MINUTE, SECOND
+from rota.engine.classes import Classes
+from rota.engine.service_counts import ServiceCounts
+from rota.engine.service_counts import rows as service_rows
 from rota.engine.vitals import Vitals
 from rota.errors import StoreError
 from rota.figures import (
@@ -26,7 +29,7 @@ from rota.figures import (
     Line,
     Measure,
 )
-from rota.model import Accepted, Claimed, Micros, NewTask, State, Transition
+from rota.model import Accepted, Claimed, Micros, NewTask, State, Task, Transition
 from rota.policy.histogram import add, add_micros
 from rota.policy.lifecycle import Expired, Released, Snoozed
 from rota.store.base import Store
@@ -52,6 +55,8 @@ KEPT_MOST = 5_000
 """While the store is away no more rows than this wait to be written; the oldest are forgotten."""
 LINES_MOST = 1_000
 """More pairs of queue and kind than this in a minute are counted as one, `_other`."""
+TOTALS_MOST = 5_000
+"""And so are more than this in the life of a process."""
 OTHER: Line = ("_other", "_other")
 TICK_EVERY = 3.0
 """How often a node writes down that it does its duties; scheduler silence is seen after 10 s."""
@@ -85,6 +90,8 @@ class Measuring:
         self._counts: dict[Line, list[int]] = {}
         self.claims = [0, 0]
         """How many claims got nothing, and how many something."""
+        self.classes = Classes()
+        self.service = ServiceCounts()
         self._waiting: dict[tuple[Micros, str, str], list[int]] = {}
         self._totals: dict[Line, list[int]] = {}
         self._flush_at = clock.monotonic() + FLUSH_EVERY
@@ -105,19 +112,22 @@ class Measuring:
     def made(self, tasks: Sequence[NewTask]) -> None:
         """Count tasks that were stored."""
         counted = self._count(tasks, Measure.SUBMITTED)
+        self.classes.made(tasks)
         if self._loud:
             self._telemetry.submitted(counted)
 
-    def refused(self, tasks: Sequence[NewTask]) -> None:
-        """Count tasks that were turned away under overload (R1.7)."""
+    def refused(self, tasks: Sequence[NewTask], reason: str) -> None:
+        """Count tasks that were turned away: too much waits in their `queue` or `tenant` (R1.7)."""
         counted = self._count(tasks, Measure.REFUSED)
+        self.classes.turned_away(tasks, reason)
         if self._loud:
             self._telemetry.refused(counted)
 
-    def claimed(self, tasks: Sequence[Claimed], now: Micros) -> None:
-        """Count the hand-outs of a claim, and how long the tasks had waited."""
+    def claimed(self, tasks: Sequence[Claimed], now: Micros, took: float) -> None:
+        """Count a claim that took so many seconds, and how long its tasks had waited."""
         self._vitals.reached()
         self.claims[bool(tasks)] += 1
+        self.classes.claims.add([int(took * SECOND)])
         for line, some in _lines(tasks):
             counts = self._of(line, now)
             counts[Measure.STARTED] += len(some)
@@ -125,19 +135,22 @@ class Measuring:
             made = [task.created_at for task in some]
             if due != made:
                 # What waited for its time has been ready since then, all else since it was made.
-                late = [
-                    now - at
+                found = [
+                    (_source(task), now - at)
                     for at, begin, task in zip(due, made, some, strict=True)
                     if at > begin or task.schedule is not None
                 ]
+                self.classes.delayed(found)
+                late = [wait for _, wait in found]
                 counts[Measure.LATE] += sum(late)
                 add_micros(counts, LATENESS, late)
                 due = [*map(max, due, made)]
             waits = [now - at for at in due]
             counts[Measure.WAITED] += sum(waits)
-            add_micros(counts, WAITS, waits)
             if self._loud:
                 self._telemetry.claimed(*line, [wait / SECOND for wait in waits])
+            self.classes.waited(line[0], [task.priority for task in some], waits)
+            add_micros(counts, WAITS, waits)
 
     def finished(
         self,
@@ -150,12 +163,13 @@ class Measuring:
         self._vitals.reached()
         if not all(applied):
             told = list(zip(reports, moves, applied, strict=True))
-            self._stale([report.task for report, _, ok in told if not ok])
+            self.stale([report.task for report, _, ok in told if not ok])
             reports = [report for report, _, ok in told if ok]
             moves = [move for _, move, ok in told if ok]
         if {move.to for move in moves} == {State.COMPLETED}:
             for line, some in _reports(reports):
                 self._ended(line, some, Measure.COMPLETED, now)
+            self.service.completed(reports, now)
             return
         groups: dict[tuple[Line, Measure], list[Report]] = {}
         for report, move in zip(reports, moves, strict=True):
@@ -163,12 +177,20 @@ class Measuring:
             groups.setdefault((line, _outcome(report, move)), []).append(report)
         for (line, measure), some in groups.items():
             self._ended(line, some, measure, now)
+            if measure is Measure.COMPLETED:
+                self.service.completed(some, now)
 
     def lost(self, tasks: Sequence[Claimed]) -> None:
         """Count tasks whose worker was lost (R3.1)."""
         counted = self._count(tasks, Measure.LOST)
         if self._loud and counted:
             self._telemetry.lost(counted)
+
+    def stale(self, tasks: Sequence[Task | Claimed]) -> None:
+        """Count reports under an old fence: they changed nothing (R3.2)."""
+        counted = self._count(tasks, Measure.STALE)
+        if self._loud:
+            self._telemetry.stale(counted)
 
     def expired(self, number: int) -> None:
         """Count tasks that were cancelled because nobody started them in time; of all queues."""
@@ -227,6 +249,12 @@ class Measuring:
         """
         self._flush_at = self._clock.monotonic() + FLUSH_EVERY
         self._turn(self._clock.now())
+        try:
+            await self._flush_statistics()
+        finally:
+            await self._flush_service()
+
+    async def _flush_statistics(self) -> None:
         taken, self._waiting = self._waiting, {}
         if not taken:
             return
@@ -237,6 +265,14 @@ class Measuring:
                 _add(self._waiting, key, counts)
             while len(self._waiting) > KEPT_MOST:
                 del self._waiting[next(iter(self._waiting))]
+            raise
+
+    async def _flush_service(self) -> None:
+        taken = self.service.take()
+        try:
+            await self._store.add_service(service_rows(taken))
+        except BaseException:
+            self.service.give_back(taken)
             raise
 
     async def close(self) -> None:
@@ -253,7 +289,8 @@ class Measuring:
         """Put aside what was counted in the minute so far, and begin the one of `now`."""
         for (queue, kind), counts in self._counts.items():
             _add(self._waiting, (self._minute, queue, kind), counts)
-            _add(self._totals, (queue, kind), counts)
+            room = len(self._totals) < TOTALS_MOST or (queue, kind) in self._totals
+            _add(self._totals, (queue, kind) if room else OTHER, counts)
         self._counts = {}
         self._minute = now - now % MINUTE
 
@@ -267,18 +304,15 @@ class Measuring:
             counts = self._counts[line] = [0] * PLACES
         return counts
 
-    def _count(self, tasks: Sequence[NewTask | Claimed], measure: Measure) -> dict[Line, int]:
+    def _count(
+        self, tasks: Sequence[NewTask | Claimed | Task], measure: Measure
+    ) -> dict[Line, int]:
         now = self._clock.now()
         self._vitals.reached()
         counted = {line: len(some) for line, some in _lines(tasks)}
         for line, number in counted.items():
             self._of(line, now)[measure] += number
         return counted
-
-    def _stale(self, tasks: Sequence[Claimed]) -> None:
-        counted = self._count(tasks, Measure.STALE)
-        if self._loud:
-            self._telemetry.stale(counted)
 
     def _ended(self, line: Line, reports: Sequence[Report], measure: Measure, now: Micros) -> None:
         counts = self._of(line, now)
@@ -315,6 +349,13 @@ def _reports(reports: Sequence[Report]) -> Sequence[tuple[Line, Sequence[Report]
     for report in reports:
         groups.setdefault((report.task.queue, report.task.kind), []).append(report)
     return list(groups.items())
+
+
+def _source(task: Claimed) -> str:
+    """Return why a task was due later than it was made: see `rota.engine.classes`."""
+    if task.attempt > 1 or task.lost or task.snoozes:
+        return "retry"
+    return "delay" if task.schedule is None else "schedule"
 
 
 def _outcome(report: Report, move: Transition) -> Measure:

@@ -47,10 +47,11 @@ class Remote:
         tenant: str | None = None,
     ) -> Claim:
         claims = self._claims_of(session_id)
+        began = self.clock.monotonic()
         claim = await claims.claim(
             session_id, queues, slots, avoid, spare, tenant=tenant, numbered=numbered
         )
-        self.measuring.claimed(claim.tasks, self.clock.now())
+        self.measuring.claimed(claim.tasks, self.clock.now(), self.clock.monotonic() - began)
         self.news.claimed(claim.tasks)
         if not claim.tasks and numbered.begun:
             await self._check(session_id, numbered.number)

@@ -32,12 +32,17 @@ from rota.figures import (
     StatisticsFilter,
     seconds,
 )
+from rota.options import check_tenant
 from rota.policy.figures import Measured, readings, scales
 from rota.policy.histogram import BUCKETS
 from rota.policy.served import LONGEST, MOST
 from rota.policy.served import since as served_since
+from rota.policy.service import due, known, steps
+from rota.service import REST, TOLD_MOST, Got, Service, ServiceFilter
 from rota.store.base import Store
 
+TENANTS_MOST = 1_000
+"""Of so many tenants it is known what they got and what they are due."""
 _PLAIN = (
     Measure.SUBMITTED,
     Measure.REFUSED,
@@ -77,11 +82,28 @@ class Statistics:
     async def flush(self) -> None:
         await self.measuring.flush()
 
-    async def served(self) -> Served:
-        """Count by tenant what was completed lately: in an hour, or in the time of the newest ones.
+    async def service(self, where: ServiceFilter) -> list[Service]:
+        check(where)
+        if not 1 <= where.most <= TOLD_MOST:
+            raise InvalidTask("most", f"must be 1 to {TOLD_MOST}")
+        if where.tenant is not None:
+            check_tenant(where.tenant)
+        if where.alone:
+            told = [where.tenant or ""]
+            return steps(await self._service(where, told), told, {}, alone=True)
+        totals = await self.store.service_totals(where, TENANTS_MOST)
+        names = known(totals) if len(totals) < TENANTS_MOST else None
+        settings = await self.store.settings()
+        dues = due({name: settings.tenant(name).weight for name in names or ()})
+        first = [one.tenant for one in totals if one.tenant != REST][: where.most]
+        told = first if where.tenant is None else [where.tenant]
+        return steps(await self._service(where, told), told, dues)
 
-        No task is counted when it ends: it is read from what ended, and bounded.
-        """
+    async def _service(self, where: ServiceFilter, told: Sequence[str]) -> list[Got]:
+        points = (where.until - where.since) // where.step + 2
+        return await self.store.service(where, told, points * (len(told) + 1))
+
+    async def served(self) -> Served:
         now = self.clock.now()
         where = StatisticsFilter(since=now - LONGEST, until=now + MINUTE, step=MINUTE)
         ended = await self.store.ended(where, ROWS)
@@ -123,7 +145,7 @@ class Statistics:
         )
 
 
-def check(where: StatisticsFilter) -> None:
+def check(where: StatisticsFilter | ServiceFilter) -> None:
     """Refuse what cannot be, or would be too much: `InvalidTask` names the field."""
     if where.step < MINUTE or where.step % MINUTE:
         raise InvalidTask("step", "must be whole minutes")

@@ -30,6 +30,17 @@ class Submissions:
             await self._tell_of(tasks, now)
         return done
 
+    async def submit_each(
+        self, tasks: Sequence[NewTask], submissions: Sequence[Submission]
+    ) -> list[bool]:
+        now, tasks = await self._let_in(tasks)
+        stored = await self.store.submit_each(tasks, submissions, now)
+        made = [task for task, new in zip(tasks, stored, strict=True) if new]
+        if made:
+            self.measuring.made(made)
+            await self._tell_of(made, now)
+        return stored
+
     async def find_submission(self, scope: str, operation: str, key: str) -> Submission | None:
         return await self.store.find_submission(scope, operation, key, self.clock.now())
 

@@ -69,7 +69,9 @@ def _next(rule: AlertRule, reading: Reading, old: Alert | None, now: Micros) -> 
             since=now,
         )
     if old.fired_at is None:
-        if not high:
+        # If the clock was set back it begins anew at the next look: else the hold would last until
+        # the clock is there again.
+        if not high or old.since > now:
             return None
         if now - old.since < rule.hold:
             return old

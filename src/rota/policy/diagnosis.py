@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rota.access import Key
+from rota.alerting import QUEUE as WEBHOOKS
 from rota.config import MINUTE, SECOND
 from rota.diagnosis import Finding, Severity, StoreFacts, Waiting
 from rota.model import Micros, Session
@@ -163,7 +164,8 @@ def _no_worker(queue: str, kinds: list[Waiting], now: Micros) -> Finding:
         Severity.ERROR,
         "no_worker",
         f"{_tasks(kinds)} in queue {queue}, and no live worker takes it",
-        f"rota worker APP --queue {queue}",
+        # What is to be told to webhooks is the servers' own.
+        "rota server APP" if queue == WEBHOOKS else f"rota worker APP --queue {queue}",
         _numbers(kinds, now),
     )
 
@@ -183,6 +185,10 @@ def _tasks(kinds: list[Waiting]) -> str:
     if number == 1:
         return "1 task waits"
     return f"{number} tasks wait" if number < COUNTED else f"{COUNTED} tasks or more wait"
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _count(kinds: list[Waiting]) -> int:
@@ -225,7 +231,7 @@ def _held(facts: Facts) -> Iterator[Finding]:
                 Severity.ERROR,
                 "dead_holder",
                 f"worker {holder.name or holder.session} is over and still holds "
-                f"{holder.count} tasks: nobody takes them back",
+                f"{_many(holder.count, 'task')}: nobody takes back what it holds",
                 "start a worker, without --no-reap",
                 {
                     "session": holder.session,
@@ -238,7 +244,7 @@ def _held(facts: Facts) -> Iterator[Finding]:
 def _schedules(facts: Facts) -> Iterator[Finding]:
     late = facts.kept.late
     if late:
-        what = f"{len(late)} schedules should have fired, {late[0].name} for one"
+        what = f"{_many(len(late), 'schedule')} should have fired, {late[0].name} for one"
         yield Finding(
             Severity.ERROR,
             "schedules_late",
@@ -258,7 +264,8 @@ def _dead_letters(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             Severity.WARNING,
             "dead_letters",
-            f"{dead.open} dead letters wait for somebody; {dead.recent} came in the last hour",
+            f"{_many(dead.open, 'dead letter')} to be dealt with; {dead.recent} came in the last "
+            "hour",
             "rota dead-letters groups",
             {"open": dead.open, "recent": dead.recent},
         )

@@ -1,5 +1,6 @@
 """What is wrong with what a store runs on, judged by facts alone."""
 
+import shlex
 from collections.abc import Iterator
 
 from rota.config import MINUTE, SECOND
@@ -165,6 +166,6 @@ def _permissions(file: File) -> Iterator[Finding]:
             Severity.WARNING if writes else Severity.NOTE,
             "permissions",
             f"other users of this machine can {'write' if writes else 'read'} {file.path}",
-            f"chmod 600 {file.path}",
+            f"chmod 600 {shlex.quote(file.path)}",
             {"mode": f"{file.mode:o}"},
         )

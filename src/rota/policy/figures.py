@@ -21,7 +21,8 @@ SECOND = 1_000_000
 class Measured(Struct, frozen=True, kw_only=True):
     """What was read at `now`: of the present moment, and by queue of the last minutes.
 
-    `recent` is what was counted from `since` on. `ticks` says when each duty was last done.
+    `recent` is what was counted from `since` on. `ticks` says when each duty was last done, `named`
+    which queues there are besides those of which something was read.
     """
 
     now: Micros
@@ -34,6 +35,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     holdings: Sequence[Holding] = ()
     ticks: Mapping[str, Micros] = {}
     settings: Settings = Settings()
+    named: Sequence[str] = ()
 
     def paused(self, queue: str) -> bool:
         """Say whether nothing of a queue is started at present, by somebody's wish (R7.7)."""
@@ -45,12 +47,12 @@ class Measured(Struct, frozen=True, kw_only=True):
         held = {holding.queue for holding in self.holdings}
         counted = {*self.waiting, *self.dead_letters, *self.recent}
         words = {word for session in self.sessions for word in session.queues}
-        named = {
+        taken = {
             word
             for word in words
             if not (patterns.is_pattern(word) or word.startswith(patterns.EXCEPT))
         }
-        return sorted({*self.settings.queues, *counted, *held, *named} - {""})
+        return sorted({*self.settings.queues, *counted, *held, *taken, *self.named} - {""})
 
 
 def readings(measured: Measured) -> tuple[Reading, ...]:
