@@ -225,11 +225,22 @@ async def test_a_key_that_calls_too_often_is_told_when_to_come_back(
     told = await eager.ask("GET", "/v1/hello")
     assert (told.code, told.headers["retry-after"]) == ("rate_limited", "2")
     assert told.json["retry_after_s"] == 2.0
+    assert told.headers["ratelimit-policy"] == '"key";q=3;w=6'
+    assert told.headers["ratelimit"] == '"key";r=0;t=2'
     assert (await other.ask("GET", "/v1/hello")).status == 200
     assert (await eager.ask("POST", "/v1/sessions/1/heartbeat")).status == 200
 
     clock.advance(2)
     assert (await eager.ask("GET", "/v1/hello")).status == 200
+
+
+@ON_SQLITE
+async def test_who_has_little_left_is_told_so_in_time(app: Rota, engine: Engine) -> None:
+    """http §6: under 20 % of the calls are left; until then an answer carries nothing more."""
+    door = Door(app, engine, ROUTES, bounds=Bounds(calls=Rate(2, 10)))
+    asker = await door.asker(Role.READ)
+    told = [(await asker.ask("GET", "/v1/hello")).headers.get("ratelimit") for _ in range(10)]
+    assert told == [None] * 8 + ['"key";r=1;t=5', '"key";r=0;t=5']
 
 
 async def guess(asker: Asker, times: int, **headers: str) -> list[int]:
@@ -278,9 +289,13 @@ async def test_where_a_call_comes_from(
 
 
 async def test_the_last_use_of_a_key_is_written_down_by_the_minute(
-    door: Door, engine: Engine, clock: ManualClock
+    door: Door, engine: Engine, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S12: in batches, not with each call."""
+
+    async def away(*_: Any) -> None:
+        raise StoreUnavailable("away")
+
     made = await door.make(Role.READ)
     clock.advance(90)
     for _ in range(5):
@@ -289,6 +304,9 @@ async def test_the_last_use_of_a_key_is_written_down_by_the_minute(
     assert found is not None
     assert found.last_used_at is None
 
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "touch_used", away)
+        await door.access.flush()  # what could not be written is written with the next
     await door.access.flush()
 
     found = await engine.find_key(made.key.id)

@@ -255,3 +255,27 @@ async def test_actions_are_listed_page_by_page(asker: Asker, engine: Engine, mak
     assert rest.json["next"] is None
     missing = await asker.ask("GET", f"/v1/actions/{make.id()}")
     assert (missing.status, missing.code) == (404, "not_found")
+
+
+async def test_an_action_that_is_repeated_under_its_key_is_one_action(
+    asker: Asker, engine: Engine, make: Make
+) -> None:
+    """R1.4, R5.3: what came in between is not met; with a key nodes carry it out, however few."""
+    await engine.store.submit(make.tasks(3, queue="sms"), NOW)
+    body, once = {"do": "cancel", "filter": {"queue": "sms"}}, {"Idempotency-Key": "gone-1"}
+    first = await asker.ask("POST", "/v1/actions", body, headers=once)
+    fits(first.json, Action)
+    assert (first.status, first.json["matched"]) == (202, 3)
+    assert first.headers["location"] == f"/v1/actions/{first.json['id']}"
+    await engine.carry_on()
+    assert await counts(engine) == {"cancelled": 3}
+
+    await engine.store.submit(make.tasks(2, queue="sms"), NOW)
+    again = await asker.ask("POST", "/v1/actions", body, headers=once)
+    assert (again.status, again.headers["idempotency-replayed"]) == (202, "true")
+    assert (again.json["id"], again.json["changed"]) == (first.json["id"], 3)
+    other = await asker.ask("POST", "/v1/actions", body | {"reason": "x"}, headers=once)
+    assert (other.status, other.code) == (422, "key_reused")
+    dry = await asker.ask("POST", "/v1/actions", body | {"dry_run": True}, headers=once)
+    assert (dry.status, dry.json["matched"]) == (200, 2)
+    assert await counts(engine) == {"cancelled": 3, "ready": 2}

@@ -35,7 +35,7 @@ def read(chunk: bytes) -> list[Event]:
     for block in chunk.decode().split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if line[0] != ":")
         if block.startswith(":"):
-            events.append(Event(":"))
+            events.append(Event(":", mark=fields.get("id")))
         elif fields:
             data = fields.get("data")
             retry = fields.get("retry")
@@ -207,6 +207,35 @@ async def test_what_was_missed_is_told_after_coming_back(
             await reader.next()
             event = await reader.next()
             assert [change["id"] for change in event.data["changed"]] == [task.id]
+
+
+async def test_a_mark_is_never_ahead_of_what_was_told(
+    asker: Asker, engine: Engine, events: Events, make: Make
+) -> None:
+    """No silent gap: a link that breaks before what was missed has come loses nothing."""
+    async with aclosing(asker.stream("/v1/events?topics=tasks")) as chunks:
+        mark = (await Reader(chunks).next()).mark or ""
+    await engine.submit([make.task()])
+    told(engine, events)
+    for _ in range(2):
+        async with aclosing(asker.stream(f"/v1/events?topics=tasks&after={mark}")) as chunks:
+            first = read(await anext(chunks))
+        assert [event.mark for event in first] == [None]
+    async with aclosing(asker.stream(f"/v1/events?topics=tasks&after={mark}")) as chunks:
+        assert (await Reader(chunks).find("tasks")).mark == events.mark
+
+
+async def test_a_sign_of_life_moves_the_mark_of_a_quiet_listener(
+    asker: Asker, engine: Engine, events: Events, make: Make
+) -> None:
+    """Whoever hears of little need not read everything again after a break."""
+    async with aclosing(asker.stream("/v1/events?topics=alerts")) as chunks:
+        reader = Reader(chunks)
+        await reader.next()
+        await engine.submit([make.task()])
+        told(engine, events)
+        await events.beat()
+        assert (await reader.next()).mark == events.mark == f"{events.process}-1"
 
 
 @pytest.mark.parametrize("mark", ["0badcafe-0", "nonsense", "{own}-5000", "{own}--1", "{own}-0"])

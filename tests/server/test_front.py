@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rota.access import Role
 from rota.errors import InvalidTask, Overloaded, StoreUnavailable, TaskNotFound
@@ -189,6 +190,7 @@ async def test_every_error_is_a_problem(
         assert int(told.headers["retry-after"]) >= told.json["retry_after_s"] > 0
 
 
+@pytest.mark.usefixtures("place")
 async def test_a_change_is_noted_whether_it_succeeds_or_not(server: Front) -> None:
     access = KnownKeys()
 
@@ -245,6 +247,34 @@ async def test_more_calls_than_there_is_room_for_are_told_to_come_back(server: F
     assert [one.status for one in await asyncio.gather(*waiting)] == [200, 200]
     assert (await asker.ask("POST", "/v1/x")).status == 200
     assert front.in_flight == 0
+
+
+async def test_calls_that_only_wait_and_heartbeats_take_no_room(server: Front) -> None:
+    """B130: thousands of workers that wait for work keep nobody out, and none of them its lease."""
+    go = asyncio.Event()
+
+    async def wait(call: Call) -> Answer:
+        await go.wait()
+        return Answer({})
+
+    async def once(call: Call) -> Answer:
+        return Answer({})
+
+    vital = structs.replace(route("/v1/beat", once, name="beat_do"), vital=True)
+    found = [route("/v1/x", wait), route("/v1/y", once, name="y_do"), vital]
+    front = Front(server.place, Table(found), KnownKeys(), most=1)
+    asker = Asker(front, "read")
+    waiting = [asyncio.ensure_future(asker.ask("POST", "/v1/x"))]
+    while not front.in_flight:  # noqa: ASYNC110 - it is on its way
+        await asyncio.sleep(0)
+    told = [(await asker.ask("POST", path)).status for path in ("/v1/y", "/v1/beat")]
+    with server.place.waiting.place("line"):
+        told.append((await asker.ask("POST", "/v1/y")).status)
+    go.set()
+    await asyncio.gather(*waiting)
+
+    assert told == [503, 200, 200]
+    assert server.place.patient == 0
 
 
 async def test_a_server_that_stops_takes_no_more_calls(server: Front) -> None:

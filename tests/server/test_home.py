@@ -46,6 +46,37 @@ async def test_what_is_no_page_is_no_page(visitor: Asker, path: str) -> None:
     assert "html" not in told.headers["content-type"]
 
 
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.usefixtures("made")
+@pytest.mark.parametrize("path", ["/nowhere", "/tasks/1/2/3", "/queues", "/v2/tasks", "/%00"])
+async def test_a_person_at_an_unknown_address_gets_the_page_that_says_so(
+    visitor: Asker, path: str
+) -> None:
+    """The address stays, the page says "not found" inside, and the status says it as well."""
+    told = await visitor.ask("GET", path, headers=BROWSER)
+    assert (told.status, told.body) == (404, PAGE.body)
+    assert "default-src 'none'" in told.headers["content-security-policy"]
+    assert (await visitor.ask("HEAD", path, headers=BROWSER)).status == 404
+    # Whoever is no person, or changes anything, is told as everywhere.
+    for method, headers in (("GET", {}), ("POST", BROWSER)):
+        told = await visitor.ask(method, path, headers=headers)
+        assert (told.status, told.json["code"]) == (401, "unauthorised")
+
+
+@pytest.mark.usefixtures("made")
+@pytest.mark.parametrize("path", ["/v1/x", "/v1", "/v1/tasks/1/2", "/assets/x.js", "/assets/a/b"])
+async def test_what_is_no_page_is_none_for_people_either(
+    visitor: Asker, asker: Asker, path: str
+) -> None:
+    """Never HTML: a script that is gone must not be taken for one."""
+    for who in (visitor, asker):
+        told = await who.ask("GET", path, headers=BROWSER)
+        assert told.status in (401, 404)
+        assert told.headers["content-type"] == "application/problem+json"
+
+
 @pytest.mark.usefixtures("made")
 async def test_what_the_browser_has_is_not_sent_again(visitor: Asker) -> None:
     first = await visitor.ask("GET", "/assets/a-1.js")

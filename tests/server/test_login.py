@@ -272,6 +272,30 @@ async def test_a_code_logs_in_once_and_soon(door: Door, clock: ManualClock) -> N
     assert (await door.log_in({"code": late})).status == 401
 
 
+@ON_SQLITE
+async def test_who_logged_in_with_a_code_is_out_after_seven_days(
+    door: Door, clock: ManualClock
+) -> None:
+    """B172: there is no key that could end it."""
+    told = await door.log_in({"code": door.place.logins.code()})
+    headers = PAGE | {"cookie": told.headers["set-cookie"].partition(";")[0]}
+    clock.advance(7 * 24 * HOURS - 1)
+    assert (await door.using(None).ask("GET", "/v1/me", headers=headers)).status == 200
+    clock.advance(1)
+    assert (await door.using(None).ask("GET", "/v1/me", headers=headers)).status == 401
+
+
+@ON_SQLITE
+async def test_a_cookie_ends_with_its_key_to_the_second(door: Door, clock: ManualClock) -> None:
+    """S12: also where it was believed in a moment ago."""
+    made = await door.make(Role.READ, expires="1h")
+    page = await door.logged_in(made.text)
+    clock.advance(HOURS - 1)
+    assert (await door.using(None).ask("GET", "/v1/me", headers=page)).status == 200
+    clock.advance(1)
+    assert (await door.using(None).ask("GET", "/v1/me", headers=page)).status == 401
+
+
 async def test_a_dump_of_the_store_holds_no_cookie(door: Door) -> None:
     """S12: the store has its hash."""
     headers = await admin(door)

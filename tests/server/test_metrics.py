@@ -1,6 +1,7 @@
 """`/metrics` in the format of Prometheus: exact, bounded, and without names of tenants (R9.3)."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rota.backend import Report
 from rota.clock import ManualClock
-from rota.config import LEASE
+from rota.config import LEASE, SECOND
 from rota.engine import Engine
-from rota.errors import StoreUnavailable
-from rota.node.metrics import VALUES_MOST, Bounded
+from rota.errors import Overloaded, SessionGone, StoreError, StoreFull, StoreUnavailable
+from rota.node.metric_shapes import VALUES_MOST, Bounded
 from rota.policy.lifecycle import Completed
 from rota.policy.retry import Backoff
 from rota.server.front import Front
@@ -19,10 +20,15 @@ from rota.server.metrics import STALE
 from rota.shares import Limit, QueueSettings
 from rota.store.base import Store
 from tests.support.asking import Asker
+from tests.support.exposition import Exposed
 from tests.support.factories import Make
+from tests.support.schedules import a_schedule
 
+REFERENCE = Path(__file__).parents[2] / "docs/reference/metrics.md"
 LABELS = {"queue", "kind", "outcome", "result", "state", "figure", "route", "method", "status"}
-LABELS |= {"limit", "version", "store", "tzdata", "le"}
+LABELS |= {"limit", "version", "store", "tzdata", "le", "class", "reason", "source", "verb"}
+LABELS |= {"logger", "level", "error"}
+CLASSES = ("critical", "high", "normal", "low")
 
 
 @pytest.fixture
@@ -61,14 +67,131 @@ async def test_what_can_be_known_is_there_from_the_start(asker: Asker) -> None:
     """R9.3: a rate of a series that begins at 1 would miss the first."""
     found = await scrape(asker)
     line = {"queue": "sms", "kind": "send_result"}
-    for name in ("submitted", "refused", "started"):
-        assert found.value(f"rota_tasks_{name}_total", **line) == 0
+    assert found.value("rota_tasks_started_total", **line) == 0
+    for name in CLASSES:
+        here = {"queue": "sms", "class": name}
+        assert found.value("rota_tasks_submitted_total", **here) == 0
+        assert found.value("rota_task_wait_seconds_count", **here) == 0
+        for reason in ("queue", "tenant"):
+            # Critical tasks are never refused.
+            refused = None if name == "critical" else 0
+            assert found.value("rota_tasks_refused_total", **here, reason=reason) == refused
+    for source in ("delay", "schedule", "retry"):
+        assert found.value("rota_task_lateness_seconds_count", source=source) == 0
+    for error in ("unavailable", "full", "other"):
+        assert found.value("rota_store_errors_total", error=error) == 0
+    assert found.value("rota_claim_duration_seconds_count") == 0
+    assert found.value("rota_schedule_backlog") == 0
+    for state in ("ready", "running"):
+        assert found.value("rota_store_tasks", queue="sms", state=state) == 0
+    assert found.value("rota_store_dead_letters", queue="sms") == 0
+    assert found.value("rota_log_records_total", logger="rota.worker", level="error") is not None
     for outcome in ("completed", "failed", "cancelled", "retried", "snoozed", "released"):
         assert found.value("rota_tasks_finished_total", outcome=outcome, **line) == 0
     assert found.value("rota_task_run_seconds_count", **line) == 0
     assert found.value("rota_claims_total", result="none") == 0
     assert found.value("rota_stale_reports_total", queue="sms") == 0
     assert found.value("rota_http_in_flight") is not None
+
+
+TABLE: dict[str, tuple[str, set[str]]] = {
+    "rota_tasks_submitted_total": ("counter", {"queue", "class"}),
+    "rota_tasks_refused_total": ("counter", {"queue", "class", "reason"}),
+    "rota_tasks_started_total": ("counter", {"queue", "kind"}),
+    "rota_tasks_finished_total": ("counter", {"queue", "kind", "outcome"}),
+    "rota_tasks_expired_total": ("counter", {"queue"}),
+    "rota_stale_reports_total": ("counter", {"queue"}),
+    "rota_leases_lost_total": ("counter", {"queue"}),
+    "rota_claims_total": ("counter", {"result"}),
+    "rota_http_requests_total": ("counter", {"route", "method", "status"}),
+    "rota_store_errors_total": ("counter", {"error"}),
+    "rota_log_records_total": ("counter", {"logger", "level"}),
+    "rota_task_wait_seconds": ("histogram", {"queue", "class"}),
+    "rota_task_lateness_seconds": ("histogram", {"source"}),
+    "rota_task_run_seconds": ("histogram", {"queue", "kind"}),
+    "rota_claim_duration_seconds": ("histogram", set()),
+    "rota_http_request_duration_seconds": ("histogram", {"route"}),
+    "rota_store_statement_duration_seconds": ("histogram", {"verb"}),
+    "rota_http_in_flight": ("gauge", set()),
+    "rota_sse_listeners": ("gauge", set()),
+    "rota_store_up": ("gauge", set()),
+    "rota_store_tasks": ("gauge", {"queue", "state"}),
+    "rota_store_oldest_ready_timestamp_seconds": ("gauge", {"queue"}),
+    "rota_store_dead_letters": ("gauge", {"queue"}),
+    "rota_schedule_backlog": ("gauge", set()),
+    "rota_limit_running": ("gauge", {"limit"}),
+    "rota_limit_max": ("gauge", {"limit"}),
+    "rota_figure": ("gauge", {"figure"}),
+    "rota_scheduler_last_tick_timestamp_seconds": ("gauge", set()),
+    "rota_clock_offset_seconds": ("gauge", set()),
+    "rota_build_info": ("gauge", {"version", "store", "tzdata"}),
+}
+"""Every series of a server: what kind it is of, and by what it is split."""
+
+BOUNDS = {
+    "rota_task_wait_seconds": (0.005, 3600),
+    "rota_task_lateness_seconds": (0.005, 3600),
+    "rota_task_run_seconds": (0.005, 7200),
+    "rota_claim_duration_seconds": (0.001, 10),
+    "rota_http_request_duration_seconds": (0.001, 10),
+    "rota_store_statement_duration_seconds": (0.0005, 30),
+}
+
+
+async def test_every_series_is_what_the_reference_says(
+    asker: Asker, engine: Engine, make: Make
+) -> None:
+    """R9.3: names, types, labels and bounds, by the rules of the format; the page has each."""
+    assert await engine.put_limit(Limit(id="id-1", queue="sms", max_running=9), 0)
+    await engine.submit(make.tasks(2, queue='q"\\\n'))
+    await engine.stage()
+    await asker.ask("GET", "/metrics")
+
+    found = Exposed((await asker.ask("GET", "/metrics")).body.decode())
+
+    assert found.faults == []
+    assert {name: (kind, found.labels(name)) for name, kind in found.types.items()} == TABLE
+    for name, (first, last) in BOUNDS.items():
+        bounds = found.bounds(name)
+        assert (bounds[0], bounds[-2]) == (first, last)
+        assert 13 <= len(bounds) <= 16
+    page = REFERENCE.read_text()
+    assert [name for name in TABLE if f"`{name}`" not in page] == []
+
+
+async def test_schedules_that_nobody_fires_are_a_backlog(
+    asker: Asker, engine: Engine, make: Make, clock: ManualClock
+) -> None:
+    """R9.3, R6.4: those that are paused are not; it is read as seldom as the other figures."""
+    for n, (ahead, paused) in enumerate(((-5, None), (-1, None), (-1, 1), (3_600, None))):
+        at = clock.now() + ahead * SECOND
+        schedule = a_schedule(make, f"s-{n}", next_slot=at, next_at=at, paused_at=paused)
+        assert await engine.store.create_schedule(schedule)
+    assert (await scrape(asker)).value("rota_schedule_backlog") == 2
+
+
+async def test_what_overload_refuses_is_told_by_class_and_by_whose_depth_it_was(
+    asker: Asker, engine: Engine, make: Make
+) -> None:
+    """R1.7, R9.3."""
+    await engine.put_settings(QueueSettings(name="sms", max_depth=2), 0)
+    await engine.submit(make.tasks(2, queue="sms", priority=8))
+    with pytest.raises(Overloaded):
+        await engine.submit([make.task(queue="sms", priority=9)])
+    found = await scrape(asker)
+    refused = {"queue": "sms", "class": "low"}
+    assert found.value("rota_tasks_refused_total", **refused, reason="queue") == 1
+    assert found.value("rota_tasks_refused_total", **refused, reason="tenant") == 0
+
+
+async def test_what_the_store_refuses_is_counted(asker: Asker, engine: Engine) -> None:
+    """R3.7: by kind of error; an answer that happens to be an error is none."""
+    timings = engine.store.timings
+    for error in (StoreUnavailable("x"), StoreFull("x"), StoreError("x"), SessionGone("x")):
+        timings.failed(error)
+    found = await scrape(asker)
+    for kind in ("unavailable", "full", "other"):
+        assert found.value("rota_store_errors_total", error=kind) == 1
 
 
 async def test_metrics_say_what_was_done(
@@ -87,7 +210,12 @@ async def test_metrics_say_what_was_done(
     found = await scrape(asker)
 
     line = {"queue": "sms", "kind": "send_result"}
-    assert found.value("rota_tasks_submitted_total", **line) == 7
+    assert found.value("rota_tasks_submitted_total", **{"queue": "sms", "class": "normal"}) == 7
+    assert found.value("rota_tasks_submitted_total", **{"queue": "sms", "class": "low"}) == 0
+    assert found.value("rota_task_wait_seconds_count", **{"queue": "sms", "class": "normal"}) == 5
+    assert found.value("rota_claim_duration_seconds_count") == 1
+    took = found.value("rota_store_statement_duration_seconds_count", verb="finish")
+    assert took == 2
     assert found.value("rota_tasks_started_total", **line) == 5
     assert found.value("rota_tasks_finished_total", outcome="completed", **line) == 3
     assert found.value("rota_stale_reports_total", queue="sms") == 1
@@ -171,6 +299,7 @@ class Gone:
 
     def __init__(self, store: Store) -> None:
         self.traits = store.traits
+        self.timings = store.timings
 
     def __getattr__(self, name: str) -> Any:
         async def fail(*_: Any, **__: Any) -> None:
@@ -196,8 +325,7 @@ async def test_what_was_counted_is_told_while_the_store_is_away(
 
     assert found.value("rota_store_up") == 0
     assert found.value("rota_store_tasks", queue="sms", state="ready") is None
-    line = {"queue": "sms", "kind": "send_result"}
-    assert found.value("rota_tasks_submitted_total", **line) == 3
+    assert found.value("rota_tasks_submitted_total", **{"queue": "sms", "class": "normal"}) == 3
     assert (await scrape(asker)).value("rota_store_up") == 1
 
 

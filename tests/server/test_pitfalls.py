@@ -122,10 +122,10 @@ async def test_an_outage_is_not_remembered_under_an_idempotency_key(
     once = {"Idempotency-Key": "r-1"}
     with monkeypatch.context() as away:
 
-        async def submit_once(*_: Any) -> Any:
+        async def submit_each(*_: Any) -> Any:
             raise StoreUnavailable("away")
 
-        away.setattr(engine, "submit_once", submit_once)
+        away.setattr(engine, "submit_each", submit_each)
         assert (await asker.ask("POST", "/v1/tasks", TASK, headers=once)).status == 503
 
     assert (await asker.ask("POST", "/v1/tasks", TASK, headers=once)).status == 201

@@ -99,6 +99,30 @@ async def test_a_run_now_makes_a_task_unless_one_is_not_over(
     assert (await asker.ask("POST", "/v1/schedules/hourly/run-now", {"force": True})).status == 200
 
 
+async def test_a_run_now_that_is_repeated_under_its_key_is_one_run(
+    asker: Asker, engine: Engine, hourly: Any
+) -> None:
+    """R1.4: the outcome was not known; the repeat finds the task, though it is not over."""
+    await hourly()
+    address, once = "/v1/schedules/hourly/run-now", {"Idempotency-Key": "now-1"}
+    first = await asker.ask("POST", address, headers=once)
+    again = await asker.ask("POST", address, {}, headers=once)
+    assert (first.json["created"], "idempotency-replayed" in first.headers) == (True, False)
+    assert again.json == {"id": first.json["id"], "created": False}
+    assert again.headers["idempotency-replayed"] == "true"
+
+    other = await asker.ask("POST", address, {"force": True}, headers=once)
+    assert (other.status, other.code) == (422, "key_reused")
+    # What was refused is tried afresh, under the id that it was to have.
+    late = {"Idempotency-Key": "now-2"}
+    assert (await asker.ask("POST", address, headers=late)).code == "schedule_busy"
+    await engine.cancel([first.json["id"]])
+    assert (await asker.ask("POST", address, headers=late)).json["created"]
+    # What ended is found as well.
+    ended = await asker.ask("POST", address, headers=once)
+    assert ended.json == {"id": first.json["id"], "created": False}
+
+
 async def test_a_backfill_makes_a_task_of_each_slot_that_has_none(
     asker: Asker, hourly: Any
 ) -> None:

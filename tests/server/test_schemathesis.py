@@ -30,6 +30,7 @@ from rota.server.routes import table
 from rota.server.run import Running
 from rota.server.settings import ServerSettings
 from rota.sync import new_event_loop
+from tests.support.serving import wait_for_listener
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -89,6 +90,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     thread.start()
     begun.wait(30)
     one, loop = running[0]
+    wait_for_listener(one.port)
     yield f"http://127.0.0.1:{one.port}", key
     loop.call_soon_threadsafe(one.stop)
     thread.join(30)

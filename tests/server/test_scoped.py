@@ -252,3 +252,34 @@ async def test_nothing_is_moved_out_of_reach(engine: Engine) -> None:
     with pytest.raises(InvalidTask):
         await reach.amend([own.id], Changes(queue="push"))
     assert await reach.amend([own.id], Changes(queue="mail")) == [AmendOutcome.DONE]
+
+
+async def test_an_action_in_more_queues_than_a_key_has_is_out_of_its_reach(engine: Engine) -> None:
+    """B181: also where some of its queues are the key's."""
+    make, reach = Make(8), scoped(engine, SMS)
+    own = an_action(id=make.id(), queues=("sms",))
+    both = an_action(id=make.id(), queues=("sms", "push"))
+    whole = an_action(id=make.id())
+    for action in (own, both, whole, an_action(id=make.id(), queues=("push",))):
+        await engine.begin_action(action)
+
+    assert [await reach.action(one.id) is not None for one in (own, both, whole)] == [
+        True,
+        False,
+        False,
+    ]
+    assert not await reach.stop_action(both.id)
+    listed: dict[str, Any] = {"tenant": None, "before_id": None, "limit": 9}
+    assert [one.id for one in await reach.actions(queues=None, **listed)] == [own.id]
+    assert await reach.actions(queues=["push"], **listed) == []
+
+
+async def test_how_many_are_before_a_foreign_task_is_not_told(engine: Engine) -> None:
+    """S2: it would say that it is there, and how much the others have."""
+    make = Make(9)
+    first, second = make.tasks(2, tenant="school", queue="push")
+    await engine.submit([first, second])
+
+    assert await engine.ahead(second.id, 9) == 1
+    assert await scoped(engine, BOARD).ahead(second.id, 9) == 0
+    assert await scoped(engine, SMS).ahead(second.id, 9) == 0

@@ -13,6 +13,7 @@ from rota.server.problems import Problem
 from rota.server.scoped import scoped
 from rota.shares import Limit, QueueSettings, TenantSettings
 from tests.conformance.steps import open_worker
+from tests.server.doors import ON_SQLITE
 from tests.server.reaches import ALL, BLIND, BOARD, SMS, failed, two_tasks
 from tests.support.factories import NOW, Make
 from tests.support.schedules import a_schedule
@@ -51,6 +52,25 @@ async def test_schedules_of_others_are_as_if_they_were_not(engine: Engine, scope
 
 
 @pytest.mark.parametrize("scope", [BOARD, SMS], ids=["a tenant", "two queues"])
+async def test_the_runs_of_a_foreign_schedule_are_not_told(engine: Engine, scope: Scope) -> None:
+    """S2: neither that there were any, nor when; those of the own one beside it are."""
+    schedules = of("board", "sms", "own", 21), of("school", "push", "foreign", 22)
+    for seed, one in enumerate(schedules, 31):
+        await engine.create_schedule(one)
+        work = one.work
+        task = Make(seed).task(tenant=work.tenant, queue=work.queue, schedule=one.id, slot=NOW)
+        assert await engine.fire_extra(one.id, [Run(NOW, task)], slots=True) == [True]
+    own, foreign = (one.id for one in schedules)
+    reach = scoped(engine, scope)
+
+    assert [len(runs) for runs in await engine.slot_runs([foreign, own], None, 9)] == [1, 1]
+    assert [len(runs) for runs in await reach.slot_runs([foreign, own], None, 9)] == [0, 1]
+    assert [len(await reach.slots(id_, None, 9)) for id_ in (foreign, own)] == [0, 1]
+    assert await engine.live([foreign, own], 9) == [1, 1]
+    assert await reach.live([foreign, own], 9) == [0, 1]
+
+
+@pytest.mark.parametrize("scope", [BOARD, SMS], ids=["a tenant", "two queues"])
 async def test_no_schedule_works_for_others(engine: Engine, scope: Scope) -> None:
     """B181: neither a new one nor one that is changed; nor a run that is asked for."""
     own, foreign = of("board", "sms", "own", 21), of("school", "push", "foreign", 22)
@@ -80,6 +100,31 @@ async def test_of_a_gate_only_the_own_tasks_are_counted(engine: Engine) -> None:
 
     assert (await engine.gate_use("g", 9)).inside == 4
     assert (await scoped(engine, BOARD).gate_use("g", 9)).inside == 1
+
+
+@pytest.mark.parametrize("scope", [BOARD, SMS], ids=["a tenant", "two queues"])
+async def test_a_run_belongs_to_its_schedule_and_a_gate_to_its_own(
+    engine: Engine, scope: Scope
+) -> None:
+    """B181: a run in the name, or in the gate, of another schedule would keep its runs out."""
+    own = of("board", "sms", "own", 21)
+    gated = structs.replace(
+        own, work=structs.replace(own.work, concurrency_key=f"schedule:{own.id}", max_concurrency=1)
+    )
+    other = structs.replace(
+        of("board", "sms", "other", 24),
+        work=gated.work,  # in the gate of own
+    )
+    reach = scoped(engine, scope)
+    assert await reach.create_schedule(gated)
+    task = Make(23).task(tenant="board", queue="sms", schedule=other.id)
+    for call in (
+        reach.create_schedule(other),
+        reach.fire_extra(own.id, [Run(NOW, task)], slots=False),
+    ):
+        with pytest.raises(Problem) as raised:
+            await call
+        assert raised.value.meaning.code == "tenant_mismatch"
 
 
 # -- what is shared -------------------------------------------------------------------------------
@@ -114,6 +159,34 @@ async def test_settings_and_limits_are_the_own_ones(engine: Engine) -> None:
         with pytest.raises(Problem) as raised:
             await call
         assert raised.value.meaning.status == 403
+
+
+QUEUES_OF_BOARD = Scope(tenant="board", queues=("sms",))
+SEEN: dict[str, tuple[Limit, tuple[bool, bool, bool]]] = {
+    "a queue of the key": (Limit(id="a", queue="sms", max_running=1), (False, True, False)),
+    "another queue": (Limit(id="b", queue="push", max_running=1), (False, False, False)),
+    "the tenant": (Limit(id="c", tenant="board", max_running=1), (True, False, True)),
+    "the tenant in its queue": (
+        Limit(id="d", tenant="board", queue="sms", max_running=1), (True, True, True),
+    ),
+    "the tenant elsewhere": (
+        Limit(id="e", tenant="board", queue="push", max_running=1), (True, False, False),
+    ),
+}  # fmt: skip
+"""Limits, and whether a key of a tenant, of queues, and of both sees them."""
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("limit", "seen"), SEEN.values(), ids=SEEN)
+async def test_a_limit_is_seen_by_whom_it_counts_nothing_but_the_own(
+    engine: Engine, limit: Limit, seen: tuple[bool, bool, bool]
+) -> None:
+    """S2: what counts others too would tell of them."""
+    await engine.put_limit(limit, 0)
+    for scope, sees in zip((BOARD, SMS, QUEUES_OF_BOARD), seen, strict=True):
+        reach = scoped(engine, scope)
+        assert bool((await reach.settings()).limits) is sees, scope
+        assert bool(await reach.limit_use([limit.id])) is sees, scope
 
 
 async def test_figures_are_of_what_is_within_reach(engine: Engine) -> None:

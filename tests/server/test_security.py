@@ -28,7 +28,7 @@ SHOWN_BY = {
     "S13": "server/test_worker.py a_session_belongs_to_the_key_that_opened_it",
     "S14": "server/test_security.py keys_do_not_cross_a_network_in_the_clear",
     "S15": "contrib/test_command.py nothing_goes_through_a_shell_unless_that_is_asked_for",
-    "S16": "server/test_openapi.py the_document_is_for_whoever_has_a_key",
+    "S16": "test_project.py the_lock_holds_every_dependency_with_hashes",
     "S17": "server/test_every_route.py every_change_leaves_one_entry",
     "B151": "conformance/test_plans_postgres.py a_claim_locks_exactly_what_it_takes",
     "B152": "conformance/test_plans_postgres.py staging_touches_what_is_due",

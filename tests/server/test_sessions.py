@@ -24,6 +24,23 @@ async def test_a_session_is_shown_with_what_it_holds_and_when_it_was_heard_of(
     assert (shown.held, shown.slots, shown.heartbeat_age_s, shown.live) == (2, 10, 7, True)
 
 
+@pytest.mark.parametrize("lease", [10, 600])
+async def test_the_age_of_a_heartbeat_counts_from_it_however_long_the_lease_is(
+    asker: Asker, engine: Engine, make: Make, clock: ManualClock, lease: int
+) -> None:
+    """R9.1: a lease that is short or long tells nothing of when the worker was heard of."""
+    session = make.session(lease_until=NOW + lease * SECOND)
+    await engine.open_session(session)
+    for waited, age in ((3, 3), (4, 7)):
+        clock.advance(waited)
+        told = await asker.ask("GET", f"/v1/sessions/{session.id}")
+        assert told.json["heartbeat_age_s"] == age
+    await engine.renew(session.id, lease * SECOND)
+    clock.advance(2)
+    told = await asker.ask("GET", f"/v1/sessions/{session.id}")
+    assert told.json["heartbeat_age_s"] == 2
+
+
 async def test_sessions_are_listed_newest_first_page_by_page(
     asker: Asker, engine: Engine, make: Make
 ) -> None:

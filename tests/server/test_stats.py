@@ -1,8 +1,12 @@
 """Statistics, figures and scaling over HTTP (R9.1, R9.4, R9.6)."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
+from rota import Rota
+from rota.access import Role
 from rota.backend import Report
 from rota.clock import ManualClock
 from rota.config import HOUR, LEASE, MINUTE
@@ -15,6 +19,7 @@ from rota.policy.retry import Backoff
 from rota.server.shapes import statistics as shapes
 from rota.shares import QueueSettings
 from rota.times import show_instant
+from tests.server.doors import ON_SQLITE, Door
 from tests.support.asking import Asker
 from tests.support.factories import NOW, Make
 
@@ -137,7 +142,10 @@ async def test_a_paused_queue_is_no_breach(
     told = await asker.ask("GET", "/v1/stats/figures")
     oldest = told.json["figures"][1]
     assert (oldest["figure"], oldest["value"], oldest["breached"]) == ("oldest_age", 0.0, False)
-    assert oldest["queues"] == [{"queue": "default", "value": None, "breached": False}]
+    assert oldest["queues"] == [
+        {"queue": "default", "value": None, "breached": False},
+        {"queue": "sms", "value": 0.0, "breached": False},  # the app's, and empty
+    ]
 
 
 async def test_who_got_how_much_is_shown(asker: Asker, engine: Engine, make: Make) -> None:
@@ -194,6 +202,13 @@ async def test_an_autoscaler_reads_numbers_by_their_path(
     assert set(told.json["queues"]["sms"]) == set(shapes.QueueScale.__struct_fields__)
 
 
+async def test_an_empty_queue_of_the_app_is_told_although_nobody_takes_it(asker: Asker) -> None:
+    """R9.6: who scales from none would else ask for a number that is not there."""
+    sms = (await asker.ask("GET", "/v1/scaling")).json["queues"]["sms"]
+    assert (sms["ready"], sms["slots"], sms["wanted_slots"]) == (0, 0, 0)
+    assert (sms["backlog_per_slot"], sms["utilisation"]) == (0.0, 0.0)
+
+
 async def test_figures_are_read_once_for_all_who_ask_at_the_same_time(
     asker: Asker, engine: Engine, make: Make, clock: ManualClock
 ) -> None:
@@ -215,3 +230,48 @@ async def test_statistics_of_all_are_not_for_the_key_of_one_tenant(asker: Asker,
     told = await asker.using("read@board").ask("GET", path)
     assert (told.status, told.code) == (403, "forbidden")
     assert (await asker.using("submit").ask("GET", path)).status == 403
+
+
+BOUND: dict[str, dict[str, Any]] = {
+    "a tenant's": {"tenant": "board"},
+    "a queue's": {"queues": ["sms"]},
+    "both's": {"tenant": "board", "queues": ["sms"]},
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("bound", BOUND.values(), ids=BOUND)
+async def test_a_bound_key_learns_of_its_queues_and_of_nothing_else(
+    app: Rota, engine: Engine, make: Make, clock: ManualClock, bound: dict[str, Any]
+) -> None:
+    """S2, R8.5: with real keys; neither the numbers of others nor the names of their queues."""
+    door = Door(app, engine)
+    asker = await door.asker(Role.READ, **bound)
+    await work_off(engine, make, 4, failed=1, tenant="college")
+    await engine.submit(make.tasks(3, queue="secret", tenant="college"))
+    await engine.flush()
+    clock.advance(2)
+
+    told = {
+        path: await asker.ask("GET", path)
+        for path in (
+            "/v1/stats/figures", "/v1/scaling", "/v1/stats?queue=sms", "/v1/stats",
+            "/v1/stats?queue=secret", "/v1/stats/tenants",
+        )
+    }  # fmt: skip
+
+    seen = [path for path, answer in told.items() if answer.status == 200]
+    assert {answer.status for path, answer in told.items() if path not in seen} == {403}
+    assert not any(word in one.body for one in told.values() for word in (b"secret", b"college"))
+    if "tenant" in bound:
+        assert seen == []
+        return
+    assert seen == ["/v1/stats/figures", "/v1/scaling", "/v1/stats?queue=sms"]
+    figures = told["/v1/stats/figures"].json["figures"]
+    assert {(one["value"], *(q["queue"] for q in one["queues"])) for one in figures} <= {
+        (None,),
+        (None, "sms"),
+    }
+    assert any(one["queues"] for one in figures)
+    assert list(told["/v1/scaling"].json["queues"]) == ["sms"]
+    assert [one["completed"] for one in told["/v1/stats?queue=sms"].json["items"]] == [3]

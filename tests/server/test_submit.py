@@ -17,6 +17,7 @@ from rota.server.place import Place as ServerPlace
 from rota.server.routes import table
 from rota.server.submissions import ID_NEWEST, ID_OLDEST
 from rota.server.table import Table
+from rota.shares import QueueSettings
 from tests.support.asking import Asker, KnownKeys, Told
 from tests.support.factories import NOW
 
@@ -251,13 +252,13 @@ async def test_the_second_of_two_at_once_is_told_to_come_back(
     asker: Asker, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once, go = {"Idempotency-Key": "r-3"}, asyncio.Event()
-    store = engine.submit_once
+    store = engine.submit_each
 
     async def slowly(*values: Any) -> Any:
         await go.wait()
         return await store(*values)
 
-    monkeypatch.setattr(engine, "submit_once", slowly)
+    monkeypatch.setattr(engine, "submit_each", slowly)
     first = asyncio.ensure_future(submit(asker, once))
     while not asker_place(asker).intake.under_way:  # noqa: ASYNC110 - it is on its way
         await asyncio.sleep(0)
@@ -269,7 +270,45 @@ async def test_the_second_of_two_at_once_is_told_to_come_back(
     assert (await submit(asker, once)).status == 200
 
 
+async def test_a_repeat_is_answered_whatever_is_true_by_now(
+    asker: Asker, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R1.4: what the first one did stands, though the same request would be refused today."""
+    once = {"Idempotency-Key": "r-4"}
+    first = await submit(asker, once)
+    await engine.put_settings(QueueSettings(name="sms", max_depth=1), 0)
+
+    again = await submit(asker, once)
+    other = await submit(asker, {"Idempotency-Key": "r-5"})
+
+    assert (again.status, again.json["id"]) == (200, first.json["id"])
+    assert (other.status, other.code) == (429, "overloaded")
+
+
 # -- together -------------------------------------------------------------------------------------
+
+
+async def test_submits_with_idempotency_keys_share_commits_as_well(
+    asker: Asker, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R1.4: those that were there are found, and hold up none of the others."""
+    sizes: list[int] = []
+    store = engine.store.submit_each
+
+    async def counted(tasks: Sequence[NewTask], *more: Any) -> list[bool]:
+        sizes.append(len(tasks))
+        return await store(tasks, *more)
+
+    first = [(await submit(asker, {"Idempotency-Key": f"s-{n}"})).json["id"] for n in range(3)]
+    monkeypatch.setattr(engine.store, "submit_each", counted)
+    keys = [{"Idempotency-Key": f"s-{n}"} for n in range(40)]
+    tolds = await asyncio.gather(*(submit(asker, key) for key in keys))
+
+    assert [told.status for told in tolds] == [200] * 3 + [201] * 37
+    assert [told.json["id"] for told in tolds[:3]] == first
+    assert sum(sizes) == 40
+    assert len(sizes) < 10
+    assert {task.id for task in await _all(engine)} == {told.json["id"] for told in tolds}
 
 
 async def test_submits_that_come_at_once_share_a_commit(

@@ -14,7 +14,7 @@ from rota.server.shapes import tasks as shapes
 from rota.server.shapes.page import Page
 from tests.conformance.steps import bring, open_worker, take
 from tests.support.asking import Asker
-from tests.support.factories import NOW, Make, completed
+from tests.support.factories import LATER, NOW, Make, completed
 from tests.support.shapes import fits
 
 NOBODY = "0193f2a1-7c5e-7d3a-9b1f-2f6f3c1e8a44"
@@ -87,6 +87,56 @@ async def test_pages_meet_every_task_once(asker: Asker, engine: Engine, make: Ma
             break
         address = f"/v1/tasks?limit=3&cursor={told.json['next']}"
     assert met == [task.id for task in reversed(tasks)]
+
+
+async def test_a_list_goes_by_the_orders_that_have_an_index(
+    asker: Asker, engine: Engine, make: Make
+) -> None:
+    """Pages follow each other in every order, and a cursor belongs to its own."""
+    later = [make.task(run_at=LATER - n) for n in range(5)]
+    await engine.store.submit(later, NOW)
+    address = "/v1/tasks?state=scheduled&order=run_at&limit=2"
+    met, cursor = [], ""
+    while cursor is not None:
+        told = await asker.ask("GET", address + cursor)
+        met += [item["id"] for item in told.json["items"]]
+        cursor = told.json["next"] and f"&cursor={told.json['next']}"
+    assert met == [task.id for task in reversed(later)]
+
+    cursor = (await asker.ask("GET", address)).json["next"]
+    other = await asker.ask("GET", f"/v1/tasks?state=scheduled&cursor={cursor}")
+    assert (other.status, other.code) == (422, "cursor_mismatch")
+
+
+async def test_the_order_of_a_lane_needs_its_queue_and_its_tenant(
+    asker: Asker, engine: Engine, make: Make
+) -> None:
+    """R7: a key that is bound to a tenant names that one by being it."""
+    tasks = [make.task(queue="sms", tenant="board", priority=n) for n in (5, 0, 2)]
+    await engine.store.submit(tasks, NOW)
+    address = "/v1/tasks?state=ready&order=rank&queue=sms"
+    whole = await asker.ask("GET", address)
+    assert (whole.status, whole.json["errors"][0]["pointer"]) == (422, "/order")
+    for who, found in ((asker, address + "&tenant=board"), (asker.using("read@board"), address)):
+        assert await ids(who, found) == [tasks[n].id for n in (1, 2, 0)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "tasks?order=run_at",
+        "tasks?order=started_at&state=ready",
+        "tasks?order=-finished_at&state=completed",
+        "tasks?order=-run_at&state=scheduled",
+        "dead-letters?order=run_at",
+        "dead-letters?order=-finished_at&discarded=true",
+        "dead-letters/groups?order=-created",
+    ],
+)
+async def test_an_order_without_an_index_is_refused(asker: Asker, query: str) -> None:
+    """No list is sorted by reading all of it; the field is named."""
+    told = await asker.ask("GET", f"/v1/{query}")
+    assert (told.status, told.json["errors"][0]["pointer"]) == (422, "/order")
 
 
 async def test_a_cursor_goes_with_its_filters(asker: Asker, engine: Engine, make: Make) -> None:

@@ -85,6 +85,24 @@ async def test_opening_is_repeatable_by_its_request(asker: Asker, engine: Engine
     assert one.session != other.session
 
 
+async def test_a_repeat_of_opening_gives_the_lease_that_it_tells(
+    asker: Asker, engine: Engine, clock: ManualClock
+) -> None:
+    """R3.4: the worker trusts it from when it sent the repeat; the store ends it no sooner."""
+    hand = Hand(asker.using("worker"))
+    await hand.open("a")
+    clock.advance(20)
+    told = await hand.open("a")
+    clock.advance(LEASE_S - 1)
+
+    assert told.json["lease"] == LEASE_S
+    assert await engine.reap() == 0
+    assert (await hand.ask("heartbeat", {"seq": 1})).status == 200
+
+    clock.advance(LEASE_S + 1)
+    assert (await hand.open("a")).code == "session_gone"
+
+
 async def test_a_worker_of_another_version_is_told_which_fit(asker: Asker) -> None:
     """http-and-cli.md §5, compatibility."""
     told = await Hand(asker.using("worker")).open(protocol=[7, 8])

@@ -7,6 +7,7 @@ import pytest
 
 from rota.clock import ManualClock
 from rota.engine import Engine
+from rota.figures import Measure
 from rota.model import State
 from rota.server.front import Front
 from tests.server.hand import Hand, done, state_of
@@ -60,6 +61,7 @@ OUTCOMES = [
     ({"outcome": "snooze", "until": "2033-01-01T00:00:00Z"}, State.SCHEDULED),
     ({"outcome": "cancelled", "reason": "moved away"}, State.CANCELLED),
     ({"outcome": "released"}, State.READY),
+    ({"outcome": "expired"}, State.CANCELLED),
 ]
 
 
@@ -75,6 +77,61 @@ async def test_the_server_decides_what_becomes_of_a_task(
 
     assert (said["verdict"], said["state"]) == ("applied", state)
     assert (await state_of(engine, task["id"])).state is state
+
+
+async def test_a_task_that_was_taken_away_is_no_duplicate(
+    hand: Hand, engine: Engine, make: Make, clock: ManualClock
+) -> None:
+    """R5.2: the fence is right and the session too; what the worker did counts all the same not."""
+    await engine.submit(make.tasks(3, queue="sms"))
+    slow, willing, other = await hand.got()
+    await engine.cancel([slow["id"], willing["id"]], clock.now())
+    assert (await hand.finish(done(willing, outcome="cancelled")))[0]["verdict"] == "applied"
+    clock.advance(1)
+    await engine.sweep()
+
+    verdicts = await hand.finish(
+        done(slow), done(slow, outcome="cancelled"), done(willing, outcome="cancelled"), done(other)
+    )
+
+    assert [one["verdict"] for one in verdicts] == ["stale", "duplicate", "duplicate", "applied"]
+    assert (await state_of(engine, slow["id"])).state is State.CANCELLED
+
+
+async def test_an_item_that_comes_twice_in_a_report_is_carried_out_once(
+    hand: Hand, engine: Engine, make: Make
+) -> None:
+    """R3.2: the first of them; and one completion is counted, not two."""
+    (made,) = make.tasks(1, queue="sms")
+    await engine.submit([made])
+    (task,) = await hand.got()
+    note = {"id": task["id"], "fence": 1, "done": 1}
+
+    notes = (await hand.ask("progress", {"items": [note, note | {"done": 2}]})).json["items"]
+    verdicts = await hand.finish(done(task), done(task, outcome="failed"), done(task))
+
+    assert [one["verdict"] for one in notes] == ["applied", "invalid"]
+    assert [one["verdict"] for one in verdicts] == ["applied", "stale", "duplicate"]
+    assert engine.measuring.totals[made.queue, made.kind][Measure.COMPLETED] == 1
+
+
+async def test_a_report_tells_nothing_of_what_is_out_of_reach(
+    asker: Asker, engine: Engine, make: Make
+) -> None:
+    """S2, S13: a task of another tenant looks as if it were not, whatever fence is guessed."""
+    (other,) = make.tasks(1, queue="sms", tenant="college")
+    await engine.submit([other])
+    board = Hand(asker.using("worker@board"))
+    await board.open()
+    guesses = [
+        {"id": task_id, "fence": 0, "outcome": outcome}
+        for task_id in (other.id, make.id())
+        for outcome in ("completed", "failed", "released")
+    ]
+
+    verdicts = await board.finish(*guesses)
+
+    assert {one["verdict"] for one in verdicts} == {"unknown"}
 
 
 async def test_a_server_that_has_forgotten_reads_what_is_held(

@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from rota.clock import Micros, micros
 from rota.config import SECOND
-from rota.contrib._addresses import AddressRefused
+from rota.contrib._addresses import PORT_OF, AddressRefused
 from rota.contrib._fetch import Reply, Unreachable, Untrusted
 from rota.errors import Fail, Retry
 from rota.payload import clean
@@ -60,6 +61,20 @@ def wait(told: str | None, now: Micros) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return min(max(seconds, 0.0), WAIT_MOST)
+
+
+def host_of(url: str) -> str:
+    """Return the host and port that an address is of; "" if it is none.
+
+    >>> host_of("https://Api.Example:8443/x"), host_of("http://[::1]/"), host_of("nonsense")
+    ('api.example:8443', '::1:80', '')
+    """
+    try:
+        split = urlsplit(url)
+        host = (split.hostname or "").rstrip(".")
+        return f"{host}:{split.port or PORT_OF.get(split.scheme, 0)}" if host else ""
+    except ValueError:
+        return ""
 
 
 def shown(url: str) -> str:

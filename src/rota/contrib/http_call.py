@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 import msgspec
 
 from rota.app import Rota
-from rota.clock import Micros, micros, wall
+from rota.clock import Micros, SystemClock, micros, wall
 from rota.config import SECOND
 from rota.context import Context
 from rota.contrib._addresses import Reach
 from rota.contrib._headers import check_headers
 from rota.contrib._signature import sign
-from rota.errors import ConfigurationError, Fail, Retry
+from rota.contrib._slowed import Slowed
+from rota.errors import ConfigurationError, Fail, Retry, Snooze
 from rota.kinds import KindOptions, make_kind
 from rota.resource import Resource
 from rota.task import TaskKind
@@ -41,11 +42,16 @@ _TRACE = re.compile(r"[0-9a-f-]{1,256}")
 
 
 class Line:
-    """How far the calls of a worker reach; what they go through is opened at the first of them."""
+    """How far the calls of a worker reach, and which hosts it leaves alone for a while.
+
+    What they go through is opened at the first of them.
+    """
 
     def __init__(self) -> None:
         self.reach = Reach()
         self.now: Callable[[], Micros] = wall
+        self.monotonic: Callable[[], float] = SystemClock().monotonic
+        self.slowed = Slowed()
 
     async def open(self) -> "AsyncIterator[Fetcher]":
         """Open it, once a worker, and close it at the worker's end."""
@@ -110,7 +116,7 @@ def _handler(line: Line) -> Any:
 
         `secret` names what the body is signed with; with an `envelope` that says which run it is.
         """
-        from rota.contrib._http_outcome import outcomes, settle
+        from rota.contrib._http_outcome import host_of, outcomes, settle, wait
 
         request = _request(
             ctx,
@@ -123,8 +129,14 @@ def _handler(line: Line) -> Any:
             follow=follow,
             now=line.now(),
         )
+        host = host_of(url)
+        held = line.slowed.wait(host, line.monotonic())
+        if held:
+            raise Snooze(round(held, 3))
         async with outcomes():
             reply = await fetcher.fetch(request)
+        least = wait(reply.retry_after, line.now())
+        line.slowed.told(host, reply.status, least, line.monotonic())
         return settle(reply, line.now())
 
     call_url.line = line  # type: ignore[attr-defined]

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Final
 
+from msgspec import structs
+
 from rota.config import MINUTE
 from rota.errors import RotaError
 from rota.model import Micros
@@ -22,7 +24,7 @@ from rota.server.journal import Journal
 from rota.server.login import SAFE, cookie_of, opened_by
 from rota.server.place import Place
 from rota.server.problems import Problem
-from rota.server.rates import Bounds, Bucket, Buckets
+from rota.server.rates import POLICY, Bounds, Bucket, Buckets, Headers
 from rota.server.route import Answer, Call, Route
 
 log = logging.getLogger("rota.server")
@@ -99,8 +101,11 @@ class KeyAccess:
         if route is None or not route.name.endswith("heartbeat"):
             wait = known.bucket.take(self._clock.monotonic())
             if wait:
-                raise too_many("this key calls too often", wait)
+                raise too_many("this key calls too often", wait, known.bucket.headers(POLICY, wait))
         return known.caller
+
+    async def enter(self, call: Call) -> None:
+        await self._journal.begin(call, self._hosts.caller(call.headers, call.address))
 
     async def leave(self, call: Call, answer: Answer | None, error: Exception | None) -> None:
         address = self._hosts.caller(call.headers, call.address)
@@ -193,7 +198,7 @@ class KeyAccess:
             known = self._known[digest] = _Known(caller, self._calls.of(caller.key_id))
         else:
             self._known.move_to_end(digest)
-            known.caller = caller
+        known.caller = structs.replace(caller, bucket=known.bucket)
         known.checked_at, known.expires_at, known.asking = began, expires_at, False
         return known
 
@@ -259,12 +264,12 @@ def unauthorised() -> Problem:
     return Problem("unauthorised", UNAUTHORISED, headers=(("WWW-Authenticate", "Bearer"),))
 
 
-def too_many(what: str, wait: float) -> Problem:
-    """Return the answer to whoever calls too often."""
+def too_many(what: str, wait: float, more: Headers = ()) -> Problem:
+    """Return the answer to whoever calls too often, with `more` headers."""
     seconds = max(1, math.ceil(wait))
     return Problem(
         "rate_limited",
         f"{what}; come back in {seconds} s",
-        headers=(("Retry-After", str(seconds)),),
+        headers=(("Retry-After", str(seconds)), *more),
         retry_after_s=round(wait, 3),
     )

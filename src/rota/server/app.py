@@ -57,6 +57,8 @@ class Server:
             self.place, hosts=settings.hosts, proxies=settings.proxies, bounds=bounds
         )
         self.front = Front(self.place, Table(table()), access)
+        self.advice_level = logging.WARNING
+        """How loudly it is told that there is no key: not where a link logs people in."""
         self.fault: RotaError | None = None
         """Why this server must not go on, found when the store was there at last."""
         self._failed = asyncio.Event()
@@ -110,7 +112,7 @@ class Server:
         """Refuse to listen to the world while there is no key: `ConfigurationError`."""
         advice = await check_listening(self.place.engine, self.settings.host)
         if advice is not None:
-            log.warning("%s", advice)
+            log.log(self.advice_level, "%s", advice)
 
     async def failed(self) -> None:
         """Wait until this server has to end by itself; `fault` says why."""

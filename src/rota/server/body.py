@@ -17,7 +17,8 @@ def check_media(headers: Mapping[str, str], media: tuple[str, ...]) -> None:
     if given not in media:
         given = given.partition(";")[0].strip().lower()
         if given not in media:
-            raise Problem("media_type", f"send {' or '.join(media)}, not {given or 'no type'}")
+            named = f"not {given:.80}" if given else "and name it in Content-Type"
+            raise Problem("media_type", f"send {' or '.join(media)}, {named}")
     if headers.get("content-encoding", "identity") != "identity":
         raise Problem("media_type", "send the body as it is, without Content-Encoding")
 

@@ -3,16 +3,21 @@
 from msgspec import Struct
 
 from rota.access import EVERYTHING, IMPLIED, Role, Scope, Via
+from rota.server.rates import Bucket
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Whoever makes a call; `roles` are all that the key's roles include."""
+    """Whoever makes a call; `roles` are all that the key's roles include.
+
+    `bucket` is what is left to them of their calls, None if nobody counts.
+    """
 
     key_id: str
     name: str
     roles: frozenset[Role]
     scope: Scope = EVERYTHING
     via: Via = Via.KEY
+    bucket: Bucket | None = None
 
     @classmethod
     def of(

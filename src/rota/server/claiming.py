@@ -13,7 +13,7 @@ from rota.http.wire import CLAIM_MOST, NUMBER_MOST, WAIT_MOST, Got, handed
 from rota.model import Claimed
 from rota.policy.retry import Backoff
 from rota.remote import Numbered, Standing
-from rota.server.holdings import Holding, no_session
+from rota.server.holdings import Holding, no_session, session_gone
 from rota.server.place import Place
 from rota.server.problems import Problem
 from rota.server.route import Answer, Call, In
@@ -21,6 +21,7 @@ from rota.times import show_instant
 
 QUEUES_MOST = 1_000
 AVOID_MOST = 1_000
+WAITING_MOST = 10_000
 
 Name = Annotated[str, Meta(pattern=f"^{NAME_PATTERN}$", max_length=128)]
 
@@ -90,6 +91,12 @@ class _One:
         if got.tasks or not self._asked.wait_s or self._place.waiting.over.is_set():
             return got
         clock, waiting = self._place.clock, self._place.waiting
+        if waiting.waiting >= WAITING_MOST:
+            raise Problem(
+                "busy",
+                f"{WAITING_MOST:,} claims wait here already; nothing was taken",
+                headers=(("Retry-After", "5"),),
+            )
         ends: list[asyncio.Future[Any]] = [
             asyncio.ensure_future(end)
             for end in (
@@ -166,14 +173,6 @@ async def _standing(place: Place, holding: Holding) -> Standing:
 async def _gone(place: Place, holding: Holding) -> Problem:
     place.holdings.forget(holding.session_id)
     return session_gone(holding.session_id)
-
-
-def session_gone(session_id: str) -> Problem:
-    """Return the problem of a session that is over."""
-    return Problem(
-        "session_gone",
-        f"session {session_id} is over, and its tasks run elsewhere: stop them, open a new one",
-    )
 
 
 def _superseded(number: int) -> Problem:

@@ -17,12 +17,15 @@ async def whole(call: Call) -> bytes:
     return b"".join([chunk async for chunk in call.raw])
 
 
-def decoded(decode: Callable[[Any], T], body: bytes) -> T:
-    """Return a body as a value; `Problem` 400 if it is no JSON, 422 if it does not fit."""
+def decoded(decode: Callable[[Any], T], body: bytes, wanted: Any = None) -> T:
+    """Return a body as a value; `Problem` 400 if it is no JSON, 422 if it does not fit.
+
+    With the type that was `wanted` the problem says what would have fitted.
+    """
     try:
         return decode(body)
     except msgspec.ValidationError as error:
-        raise of_decoding(error) from None
+        raise of_decoding(error, wanted=wanted) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem("unreadable", f"the body is not JSON: {error}") from None
     except RecursionError:

@@ -34,8 +34,6 @@ BY_KEY = 20
 IN_ALL = 500
 """So many streams may be open, of one key and in all."""
 
-HEARTBEAT = b": hb\n\n"
-
 
 class Events:
     """What has changed, and who is told; belongs to one event loop."""
@@ -106,21 +104,28 @@ class Events:
             del self._open[key]
 
     def _missed(self, listener: Listener, after: str | None) -> bytes:
-        began = b"retry: %d\nid: %s\n\n" % (self._retry(2_000, 3_000), self.mark.encode())
+        """Let a listener have what it missed, and return what it is sent before that.
+
+        Its mark moves on with each frame that it is sent and never ahead of them: a link that
+        breaks in the middle loses nothing.
+        """
+        retry = b"retry: %d\n" % self._retry(2_000, 3_000)
+        began = retry + b"id: %s\n\n" % self.mark.encode()
         if after is None:
             return began
         process, _, number = after.rpartition("-")
         last = int(number) if number.isdecimal() and len(number) < 16 else -1
         oldest = self._ring[0].number if self._ring else self._number + 1
         if process != self.process or not oldest - 1 <= last <= self._number:
-            return began + event("reset", {"reason": "not_kept"}, self.mark)
+            return retry + b"\n" + event("reset", {"reason": "not_kept"}, self.mark)
         missed = [
             frame.bytes_for(listener.view, self.process)
             for frame in self._ring
             if frame.number > last and frame.topic in listener.topics
         ]
-        listener.preload([frame for frame in missed if frame is not None])
-        return began
+        told = [frame for frame in missed if frame is not None]
+        listener.preload(told)
+        return retry + b"\n" if told else began
 
     def _retry(self, least: int, most: int) -> int:
         # Those that lose their streams at once shall not come back at once.
@@ -192,7 +197,7 @@ class Events:
             if refused[key]:
                 listener.end(event("bye", {"reason": "unauthorised"}))
             else:
-                listener.beat(HEARTBEAT)
+                listener.beat(b": hb\nid: %s\n\n" % self.mark.encode())
 
     async def _is_refused(self, listener: Listener) -> bool:
         if self.admit is None:

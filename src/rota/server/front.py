@@ -1,10 +1,11 @@
 """The ASGI application: every call goes through here, whatever its route (ADR 20)."""
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import structs
 
 from rota.errors import InvalidTask
 from rota.payload import find_nul
@@ -14,16 +15,18 @@ from rota.server.body import Body, check_media, has_body
 from rota.server.caller import NOBODY, Caller
 from rota.server.deadlines import Deadlines
 from rota.server.place import Place
-from rota.server.problems import Problem, answer_of
+from rota.server.problems import Outages, Problem, answer_of
 from rota.server.query import read_query
+from rota.server.rates import POLICY
 from rota.server.reply import flow, head, reply
 from rota.server.route import Answer, Call, Route, Stream
-from rota.server.table import Found, Ready, Table
+from rota.server.table import NOWHERE, Found, Ready, Table
 
 log = logging.getLogger("rota.server")
 
 IN_FLIGHT_MOST = 2_000
-"""So many calls are under way at once, those that wait among them; more are told to come back."""
+"""So many calls are under way at once; more are told to come back. Those that only wait, for work
+or for news, have bounds of their own, and a heartbeat is let in all the same (B130)."""
 
 
 class Access(Protocol):
@@ -36,6 +39,10 @@ class Access(Protocol):
 
         `route` is None if there is none for the path: without a key that is not told either.
         """
+        ...
+
+    def enter(self, call: Call) -> Awaitable[None]:
+        """Take note of a change before it is made, if its route is `announced` (ADR 27)."""
         ...
 
     def leave(self, call: Call, answer: Answer | None, error: Exception | None) -> Awaitable[None]:
@@ -55,6 +62,7 @@ class Front:
         self._access = access
         self._most = most
         self._deadlines = Deadlines(place.clock)
+        self._outages = Outages(place.clock)
         place.admit = access.admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,7 +82,7 @@ class Front:
                 answer = await self._answer(scope, receive, request_id, found, missing)
                 headers = head(answer, request_id)
             except Exception as error:
-                answer = answer_of(error, scope["path"], request_id)
+                answer = answer_of(error, scope["path"], request_id, self._outages)
                 headers = head(answer, request_id)
             if isinstance(answer, Stream):
                 status = 200
@@ -85,7 +93,8 @@ class Front:
         finally:
             self.in_flight -= 1
             self.place.metrics.in_flight = self.in_flight
-            template = "unmatched" if found is None else found.ready.route.path
+            known = found is not None and NOWHERE not in found.path
+            template = found.ready.route.path if found is not None and known else "unmatched"
             self.place.seen(template, method, status, clock.monotonic() - began)
 
     async def _answer(
@@ -99,6 +108,8 @@ class Front:
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
+        if len(headers) != len(scope["headers"]):
+            _check_once(scope["headers"])
         address = (scope.get("client") or ("", 0))[0]
         caller = await self._let_in(found, headers, address, scope["method"])
         if found is None:
@@ -131,7 +142,7 @@ class Front:
         """Return who is calling, who may call what was found; `Problem` if they may not come in."""
         route = None if found is None else found.ready.route
         if route is None or route.roles is not None:
-            self._check_room()
+            self._check_room(route)
         caller = await self._access.admit(route, headers, address, method)
         if route is None:
             return caller
@@ -142,14 +153,16 @@ class Front:
             raise Problem("forbidden", f"this takes a key with the role {needed}")
         return caller
 
-    def _check_room(self) -> None:
+    def _check_room(self, route: Route | None) -> None:
         if self.place.draining:
             raise Problem(
                 "shutting_down",
                 "this server stops; another one, or the next, will answer",
                 headers=(("Retry-After", "1"), ("Connection", "close")),
             )
-        if self.in_flight > self._most:
+        if self.in_flight <= self._most or (route is not None and route.vital):
+            return
+        if self.in_flight - self.place.patient > self._most:
             raise Problem(
                 "busy",
                 f"{self._most:,} calls are under way; try again",
@@ -164,6 +177,9 @@ class Front:
                 return None, None
             found = self.table.find("GET" if method == "HEAD" else method, path)
         except Problem as missing:
+            if missing.meaning.status == 404 and method in ("GET", "HEAD") and _reads(scope):
+                page = self.table.page(path)
+                return page, None if page is not None else missing
             return None, missing
         if method == "HEAD" and found.ready.route.stream:
             return None, Problem("method_not_allowed", "a stream has no HEAD; open it with GET")
@@ -171,7 +187,9 @@ class Front:
 
     async def _carry_out(self, call: Call) -> Answer | Stream:
         if call.route.audit is None:
-            return await call.route.run(call)
+            return _told_of_rate(call, await call.route.run(call))
+        if call.route.announced:
+            await self._access.enter(call)
         try:
             answer = await call.route.run(call)
         except Exception as error:
@@ -179,11 +197,40 @@ class Front:
             raise
         if isinstance(answer, Answer):
             await self._access.leave(call, answer, None)
+        return _told_of_rate(call, answer)
+
+
+def _told_of_rate(call: Call, answer: Answer | Stream) -> Answer | Stream:
+    """Return the answer, with what is left to a caller who has little left."""
+    bucket = call.caller.bucket
+    if bucket is None or not bucket.low:
         return answer
+    return structs.replace(answer, headers=(*answer.headers, *bucket.headers(POLICY)))
+
+
+ONCE = frozenset(
+    {
+        *(b"host", b"authorization", b"origin", b"sec-fetch-site", b"rota-csrf"),
+        *(b"content-type", b"content-encoding", b"idempotency-key", b"if-match"),
+    }
+)
+"""Headers of which a proxy and this server could each believe another one."""
+
+
+def _check_once(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    names = [name for name, _ in headers]
+    for name in ONCE:
+        if names.count(name) > 1:
+            raise Problem("unreadable", f"the header {name.decode()} is there twice")
 
 
 def _query(route: Route, scope: Scope) -> Any:
     return read_query(route.query, scope.get("query_string", b""))
+
+
+def _reads(scope: Scope) -> bool:
+    """Say whether a person asks: their browser says that it takes pages."""
+    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
 def _path(scope: Scope) -> str:
@@ -200,7 +247,7 @@ async def _read(ready: Ready, headers: dict[str, str], body: Body) -> Any:
 
 def decoded(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
     """Return a body as a value of its type; `Problem` 400 if it is no JSON, 422 if of no fit."""
-    value = decoding.decoded(decoder.decode, body)
+    value = decoding.decoded(decoder.decode, body, decoder.type)
     if b"\\u0000" in body and (field := find_nul(msgspec.json.decode(body))) is not None:
         raise InvalidTask(field or "body", "has a NUL character")
     return value

@@ -2,25 +2,32 @@
 
 import asyncio
 
+from msgspec import structs
+
 from rota.engine import Engine
 from rota.figures import Figures, Scale
 from rota.policy.figures import Measured, readings, scales
+from rota.registry import Registry
 from rota.shares import LimitUse
 
 FRESH = 5.0
 """What was read so many seconds ago is shown again."""
 LIMITS_MOST = 200
+BEHIND_CAP = 10_000
 
 
 class Gauges:
     """The present figures of the store, shared by metrics, scaling, lists and events."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, registry: Registry) -> None:
         self._engine = engine
+        self._registry = registry
         self._reading: asyncio.Future[None] | None = None
         self._read_at = float("-inf")
         self.measured: Measured | None = None
         self.limits: list[LimitUse] = []
+        self.behind = 0
+        """How many schedules were to be fired by then."""
 
     async def fresh(self, seconds: float = FRESH) -> Measured:
         """Return what was read no longer than `seconds` ago; callers at once share one reading."""
@@ -44,11 +51,15 @@ class Gauges:
 
     async def _read(self) -> None:
         began = self._engine.clock.monotonic()
-        measured = await self._engine.measured()
+        found = await self._engine.measured()
+        # An empty queue of the app that nobody takes is there all the same: whoever scales by it
+        # could not begin with none otherwise (R9.6).
+        measured = structs.replace(found, named=tuple(self._registry.queues))
         # A cap of a queue is worth a series; tenants are never labels.
         shown = [limit.id for limit in measured.settings.limits if limit.tenant is None]
         chosen = shown[:LIMITS_MOST]
         self.limits = await self._engine.limit_use(chosen) if chosen else []
+        self.behind = await self._engine.store.schedules_behind(measured.now, BEHIND_CAP)
         self.measured, self._read_at = measured, began
 
     @property

@@ -5,6 +5,7 @@ What is not known here is read from the store.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 from rota.backend import Backend
@@ -16,6 +17,8 @@ from rota.server.problems import Problem
 
 SESSIONS_MOST = 10_000
 TASKS_MOST = 10_000
+SILENT_SECONDS = 900.0
+"""Longer than any lease: of a session that was silent for so long nothing need be remembered."""
 
 
 class Holding:
@@ -24,6 +27,7 @@ class Holding:
     def __init__(self, session_id: str, owner: str) -> None:
         self.session_id = session_id
         self.owner = owner
+        self.heard_at = 0.0
         self.newest = 0
         self.lease: int | None = None
         self.differs = 0
@@ -71,7 +75,12 @@ class Holdings:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._known: dict[str, Holding] = {}
+        self._clock = backend.clock
+        self._known: OrderedDict[str, Holding] = OrderedDict()
+        """The one that was silent for the longest is the first."""
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     async def of(self, session_id: str, owner: str) -> Holding:
         """Return a session of this key; `Problem` 404 if there is none, or it is another key's."""
@@ -83,17 +92,31 @@ class Holdings:
             known = None if standing is None else self.opened(standing)
         if known is None or not owner or known.owner != owner:
             raise no_session(session_id)
+        self._heard(known)
         return known
+
+    def _heard(self, one: Holding) -> None:
+        one.heard_at = self._clock.monotonic()
+        self._known.move_to_end(one.session_id)
 
     def opened(self, standing: Standing) -> Holding:
         """Remember a session."""
         known = self._known.get(standing.id)
         if known is None:
-            while len(self._known) >= SESSIONS_MOST:
-                self.forget(next(iter(self._known)))
+            self._make_room()
             known = self._known[standing.id] = Holding(standing.id, standing.owner)
             known.newest = standing.claimed
+        self._heard(known)
         return known
+
+    def _make_room(self) -> None:
+        """Forget those whose workers are long gone, and more if there are too many."""
+        silent = self._clock.monotonic() - SILENT_SECONDS
+        while self._known:
+            first = next(iter(self._known.values()))
+            if len(self._known) < SESSIONS_MOST and first.heard_at >= silent:
+                return
+            self.forget(first.session_id)
 
     def forget(self, session_id: str) -> None:
         """Forget a session that is over."""
@@ -107,4 +130,12 @@ def no_session(session_id: str) -> Problem:
     """Return the problem of a session that is not there, or not this key's."""
     return Problem(
         "not_found", f"there is no session {session_id:.64}; open one: POST /v1/sessions"
+    )
+
+
+def session_gone(session_id: str) -> Problem:
+    """Return the problem of a session that is over."""
+    return Problem(
+        "session_gone",
+        f"session {session_id} is over, and its tasks run elsewhere: stop them, open a new one",
     )

@@ -1,9 +1,7 @@
 """Answers leave in one piece: headers and body by themselves would cost two packets each."""
 
 import asyncio
-from typing import Any, cast
-
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from typing import Any
 
 
 class Joined:
@@ -41,10 +39,3 @@ class Joined:
         """Send what is kept, and close the connection once it is sent."""
         self.flush()
         self._transport.close()
-
-
-class JoinedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol on such a transport."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast(asyncio.Transport, Joined(transport)))

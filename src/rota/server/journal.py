@@ -1,19 +1,24 @@
 """The audit record as a server keeps it: an entry for each change, sums for what is frequent (S17).
 
 Submits, claims, finishes and heartbeats are summed by key, route and minute and written together: a
-row for each would cost as much as the work itself. What could not be written waits for the next
-time; at most `WAITING_MOST` entries do.
+row for each would cost as much as the work itself. So is what was refused, from the hundredth on:
+who may do nothing shall not fill the store either (S8). What could not be written waits for the
+next time; at most `WAITING_MOST` entries do.
+
+Of a change that is `announced` there is an entry before it is made as well. Once there is the one
+of its end, that is left out by whoever reads; until then, and for good if this process is killed,
+it says that the change was begun (ADR 27).
 """
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Struct, structs
 
-from rota.access import AuditEntry, Outcome
+from rota.access import BEGUN_MARK, AuditEntry, Outcome
 from rota.clock import Clock, Ids
 from rota.config import MINUTE, REASON_CHARS
 from rota.engine import Engine
@@ -27,6 +32,8 @@ log = logging.getLogger("rota.server")
 
 WAITING_MOST: Final = 10_000
 SUMS_MOST: Final = 10_000
+REFUSED_MOST: Final = 100
+"""So many refusals a minute of one key, or of one address without a key, have their own entry."""
 TEXT_MOST: Final = 1_000
 SHOWN: Final = frozenset(
     {"name", "queue", "tenant", "kind", "do", "on", "when_full", "fair_by", "missed", "overlap"}
@@ -49,6 +56,8 @@ class Journal:
         self._ids = ids
         self._sums: dict[tuple[int, str, str, Outcome, str], _Sum] = {}
         self._waiting: deque[AuditEntry] = deque(maxlen=WAITING_MOST)
+        self._refused: Counter[str] = Counter()
+        self._refused_in = 0
 
     @property
     def _clock(self) -> Clock:
@@ -58,7 +67,8 @@ class Journal:
         """Count a call of a route that is summed."""
         caller = call.caller
         minute = self._clock.now() // MINUTE
-        key = (minute, caller.key_id, call.route.audit or "", outcome_of(error), caller.via)
+        who = caller.key_id or address
+        key = (minute, who, call.route.audit or "", outcome_of(error), caller.via)
         found = self._sums.get(key)
         if found is None:
             if len(self._sums) >= SUMS_MOST:
@@ -70,8 +80,33 @@ class Journal:
         self, call: Call, address: str, answer: Answer | None, error: Exception | None
     ) -> None:
         """Write an entry for one call; the change itself stands, whether that succeeds or not."""
-        self._waiting.append(self._entry(call, address, answer, error))
+        if error is not None and not call.route.announced and self._too_often(call, address):
+            self.add(call, address, error)
+            return
+        self._waiting.append(self._entry(call, address, answer, outcome_of(error)))
         await self.flush(all_=False, sums=False)
+
+    async def begin(self, call: Call, address: str) -> None:
+        """Write that a change begins; whether that succeeds or not, it is made."""
+        entry = self._entry(call, address, None, Outcome.BEGUN)
+        call.audit["entry"] = entry.id
+        begun = structs.replace(entry, id=f"{entry.id}{BEGUN_MARK}")
+        try:
+            await self._engine.record([begun])
+        except RotaError as error:
+            log.warning("%s begins without its entry in the audit record: %s", entry.action, error)
+
+    def _too_often(self, call: Call, address: str) -> bool:
+        """Count what was refused, or went wrong; say whether that is summed from now on."""
+        minute = self._clock.now() // MINUTE
+        if minute != self._refused_in:
+            self._refused.clear()
+            self._refused_in = minute
+        who = call.caller.key_id or address
+        if who not in self._refused and len(self._refused) >= SUMS_MOST:
+            return True
+        self._refused[who] += 1
+        return self._refused[who] > REFUSED_MOST
 
     async def flush(self, *, all_: bool, sums: bool = True) -> None:
         """Write what waits, with the sums of the minutes that are over, or `all_` of them."""
@@ -105,26 +140,27 @@ class Journal:
             )
 
     def _entry(
-        self, call: Call, address: str, answer: Answer | None, error: Exception | None
+        self, call: Call, address: str, answer: Answer | None, outcome: Outcome
     ) -> AuditEntry:
         given = call.audit
         reason = given.get("reason") or getattr(call.body, "reason", None)
         return self._from(
             given.get("caller", call.caller),
+            id_=given.get("entry"),
             at=self._clock.now(),
             action=call.route.audit or "",
             target=_cut(given.get("target") or target_of(call, answer)),
             request_id=call.request_id,
             address=address,
-            outcome=outcome_of(error),
+            outcome=outcome,
             count=given.get("count", 1),
             change=_cut(change_of(call)),
             reason=reason[:REASON_CHARS] if isinstance(reason, str) else None,
         )
 
-    def _from(self, caller: Caller, **fields: Any) -> AuditEntry:
+    def _from(self, caller: Caller, *, id_: str | None = None, **fields: Any) -> AuditEntry:
         return AuditEntry(
-            id=self._ids.new(self._clock.now()),
+            id=id_ or self._ids.new(self._clock.now()),
             key_id=caller.key_id,
             key_name=caller.name,
             via=caller.via,
@@ -165,9 +201,12 @@ def change_of(call: Call) -> str | None:
         told = {
             name: value
             for name, value in structs.asdict(call.body).items()
-            if isinstance(value, bool | int | float)
-            or value is None
-            or (name in SHOWN and isinstance(value, str))
+            if name != "reason"  # it has its own place
+            and (
+                isinstance(value, bool | int | float)
+                or value is None
+                or (name in SHOWN and isinstance(value, str))
+            )
         }
     return _json(told) if told else None
 

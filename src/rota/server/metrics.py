@@ -17,7 +17,8 @@ from rota import __version__
 from rota.config import SECOND
 from rota.engine import Engine
 from rota.errors import StoreError
-from rota.node.metrics import MEDIA, Bounded, Gauge, Gauges, Process, exposition
+from rota.node.metric_shapes import Bounded, add_buckets
+from rota.node.metrics import MEDIA, Gauge, Gauges, Process, exposition
 from rota.policy.figures import Measured, readings
 from rota.registry import Registry
 from rota.server import gauges
@@ -66,12 +67,7 @@ class Calls(Collector):
             "rota_http_request_duration_seconds", "How long calls took.", labels=["route"]
         )
         for route, times in sorted(self._times.items()):
-            so_far = 0.0
-            buckets: list[tuple[str, float]] = []
-            for bound, number in zip((*map(str, CALL_BOUNDS), "+Inf"), times[:-1], strict=True):
-                so_far += number
-                buckets.append((bound, so_far))
-            took.add_metric([route], buckets, sum_value=times[-1])
+            add_buckets(took, [route], times[:-1], times[-1], CALL_BOUNDS)
         yield took
 
 
@@ -114,6 +110,8 @@ class Metrics:
         text = "Whether the store has told its figures lately."
         yield "rota_store_up", text, {}, float(measured is not None)
         if measured is not None:
+            text = "Schedules that were to be fired by now, counted to 10,000."
+            yield "rota_schedule_backlog", text, {}, self._gauges.behind
             yield from self._tasks(measured)
             yield from self._limits()
             yield from _figures(measured)

@@ -1,25 +1,18 @@
 """Pages of things that have names, in the order of those."""
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from msgspec import Meta
-
-from rota.insights import PAGE, PAGE_MOST
-from rota.server.route import Answer, Call, In
-from rota.times import show_instant
+from rota.server.paging import PageQuery, page_answer
+from rota.server.route import Answer, Call
 
 T = TypeVar("T")
 
-Limit = Annotated[int, Meta(ge=1, le=PAGE_MOST)]
 
-
-class Named(In, frozen=True):
-    """Which ones to list, and where the page begins."""
+class Named(PageQuery, frozen=True):
+    """Which ones to list."""
 
     paused: bool | None = None
-    limit: Limit = PAGE
-    cursor: str | None = None
 
 
 async def page_of(
@@ -47,8 +40,7 @@ async def page(
     if more and items:
         last = [name(items[-1])]
         after = await call.place.cursors.seal(call.route.name, last, _about(call))
-    as_of = show_instant(call.place.clock.now())
-    return Answer({"items": [show(one) for one in items], "next": after, "as_of": as_of})
+    return page_answer(call, [show(one) for one in items], after)
 
 
 async def begins_after(call: Call) -> str | None:

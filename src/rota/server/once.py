@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 
 from rota.errors import KeyBusy
-from rota.requests import ANYBODY, Submission
+from rota.requests import ANYBODY, KEY_KEPT, Submission
 from rota.server.problems import Problem
-from rota.server.route import Call
+from rota.server.route import Call, json
 
 IDEMPOTENCY = "idempotency-key"
 REPLAYED = (("Idempotency-Replayed", "true"),)
 KEY_MOST = 255
+KEY_HEADER = ("Idempotency-Key",)
+KEY_CODES = ((409, "request_in_progress"), (422, "key_reused"))
+"""What a route says of itself that takes such keys."""
 
 
 async def earlier_of(call: Call, operation: str, key: str, fingerprint: str) -> Submission | None:
@@ -43,6 +47,42 @@ def key_of(call: Call) -> str:
             errors=[{"in": "header", "pointer": "/Idempotency-Key", "detail": detail}],
         )
     return key
+
+
+async def reserved(call: Call, operation: str, *content: object) -> str | None:
+    """Return the id that belongs to the `Idempotency-Key` of a call, None if it has none.
+
+    What the call makes is stored under this id, so a repeat finds it there, or makes it if the
+    first one did not come so far. `Problem` 422 if the key came with other content before.
+    """
+    if IDEMPOTENCY not in call.headers:
+        return None
+    key, fingerprint = key_of(call), sha256(json(content)).hexdigest()
+    with alone(call, operation, key):
+        earlier = await earlier_of(call, operation, key, fingerprint)
+        if earlier is None:
+            kept = kept_under(call, operation, key, fingerprint)
+            done = await call.backend.submit_once([], kept)
+            earlier = same(done, fingerprint) if isinstance(done, Submission) else kept
+    return earlier.id
+
+
+def kept_under(
+    call: Call, operation: str, key: str, fingerprint: str, *task_ids: str
+) -> Submission:
+    """Return what is remembered of a call under its key, for as long as a key is."""
+    now = call.place.clock.now()
+    return Submission(
+        id=call.place.ids.new(now),
+        scope=scope_of(call),
+        operation=operation,
+        key=key,
+        fingerprint=fingerprint,
+        task_ids=task_ids,
+        created_at=now,
+        key_until=now + KEY_KEPT,
+        keep_until=now + KEY_KEPT,
+    )
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class Place:
         self.on_drain: list[Callable[[], None]] = []
         self.internal: list[Kind] = []
         self.notes: list[Callable[[str, str, int, float], None]] = []
-        self.gauges = Gauges(engine)
+        self.gauges = Gauges(engine, app.registry)
         self.metrics = Metrics(engine, app.registry, self.gauges)
         self.notes.append(self.metrics.request)
         self.health = Health(self)
@@ -85,6 +85,16 @@ class Place:
     def reach(self, scope: Scope) -> Backend:
         """Return the backend as far as a scope reaches."""
         return self.engine if scope == EVERYTHING else scoped(self.engine, scope)
+
+    @property
+    def patient(self) -> int:
+        """How many calls only wait: for work, for the end of a task, for hints or for events."""
+        waiting = self.waiting.waiting + self.endings.waiting
+        return waiting + self.streams + self.events.listeners
+
+    def faces_on(self, backend: Backend) -> Faces:
+        """Return the faces of the app on a backend of one call."""
+        return Faces(self.app, backend)
 
     def faces(self, scope: Scope) -> Faces:
         """Return the faces of the app as far as a scope reaches."""

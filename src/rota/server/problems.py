@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
+from rota.clock import Clock
 from rota.errors import InvalidTask, Overloaded, StoreUnavailable
 from rota.problems import MEANINGS, UNEXPECTED, Meaning, meaning, place, problem_of
+from rota.server import choices
 from rota.server.route import Answer, json
 
 log = logging.getLogger("rota.server")
@@ -16,6 +18,7 @@ log = logging.getLogger("rota.server")
 MEDIA = "application/problem+json"
 AWAY_SECONDS = 2
 """A store that is away is asked for again after so many seconds."""
+SAID_SECONDS = 1.0
 
 _TITLES = {
     "unreadable": (400, "The request cannot be read"),
@@ -78,7 +81,26 @@ class Problem(Exception):
         return {meant.code: (meant.status, meant.title) for meant in own} | _TITLES
 
 
-def answer_of(error: Exception, instance: str, request_id: str) -> Answer:
+class Outages:
+    """Says in the log that the store is away: once a second, however many calls it refused."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._said = -SAID_SECONDS
+        self._since = 0
+
+    def note(self, error: Exception, request_id: str) -> None:
+        """Take note of a call that could not be answered; `request_id` is the one that is named."""
+        self._since += 1
+        now = self._clock.monotonic()
+        if now - self._said < SAID_SECONDS:
+            return
+        told = {"request_id": request_id, "calls": self._since}
+        log.warning("the store is out of reach (calls: %d): %s", self._since, error, extra=told)
+        self._said, self._since = now, 0
+
+
+def answer_of(error: Exception, instance: str, request_id: str, outages: Outages) -> Answer:
     """Return the answer that an error becomes; what was not foreseen is logged with its trace."""
     headers: tuple[tuple[str, str], ...] = ()
     more: dict[str, Any] = {}
@@ -94,7 +116,7 @@ def answer_of(error: Exception, instance: str, request_id: str) -> Answer:
             more = {"retry_after_s": error.retry_after}
         elif isinstance(error, StoreUnavailable):
             # Where it is and what its driver says is for the log, not for callers.
-            log.warning("the store is out of reach: %s", error, extra={"request_id": request_id})
+            outages.note(error, request_id)
             detail, headers = "nothing is known to be lost; try again", _again()
         elif meant.status >= 500:
             told = {"request_id": request_id}
@@ -107,19 +129,26 @@ def answer_of(error: Exception, instance: str, request_id: str) -> Answer:
     return Answer(status=meant.status, body=json(shown), media=MEDIA, headers=headers)
 
 
-def of_decoding(error: msgspec.ValidationError, where: str = "body") -> Problem:
-    """Return the problem of a value that does not fit its type, with the place as JSON Pointer."""
-    text, _, path = str(error).partition(" - at `")
-    pointer = path.removesuffix("`").removeprefix("$").replace("[", ".").replace("]", "")
+def of_decoding(error: msgspec.ValidationError, where: str = "body", wanted: Any = None) -> Problem:
+    """Return the problem of a value that does not fit its type, with the place as JSON Pointer.
+
+    With the type that was `wanted` it says what would have fitted.
+    """
+    text, _, at = str(error).partition(" - at `")
+    pointer = at.removesuffix("`").removeprefix("$").replace("[", ".").replace("]", "")
+    path = pointer.split(".")[1:]
     pointer = pointer.replace(".", "/")
+    if text.startswith("Invalid enum value"):
+        text += choices.words(wanted, path)
     if text.startswith(("Object missing required field", "Object contains unknown field")):
         field = text.split("`")[1].replace("~", "~0").replace("/", "~1")
         pointer = f"{pointer}/{field}"
-        text = "is missing" if "missing" in text else "is not known here"
+        unknown = f"is not known here{choices.meant(wanted, [*path, field])}"
+        text = "is missing" if "missing" in text else unknown
     text = text[:1].lower() + text[1:]
     return Problem(
         "validation_failed",
-        f"{pointer.lstrip('/') or where}: {text}",
+        f"{pointer.lstrip('/').replace('/', '.') or where}: {text}",
         errors=[{"in": where, "pointer": pointer, "detail": text}],
     )
 

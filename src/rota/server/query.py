@@ -41,7 +41,7 @@ def read_query(wanted: type[Struct] | None, query: bytes) -> Any:
     try:
         return msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as error:
-        raise of_decoding(error, "query") from None
+        raise of_decoding(error, "query", wanted) from None
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:

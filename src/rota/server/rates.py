@@ -3,12 +3,15 @@
 In memory of one process: behind a balancer each process has its own.
 """
 
+import math
 from collections import OrderedDict
 from typing import Final
 
 from msgspec import Struct
 
 from rota.clock import Clock
+
+Headers = tuple[tuple[str, str], ...]
 
 BUCKETS_MOST: Final = 10_000
 """So many keys or addresses are remembered; the one that was quiet the longest is forgotten."""
@@ -32,6 +35,12 @@ class Bounds(Struct, frozen=True, kw_only=True):
     logins: Rate = Rate(5 / 60, 5)
 
 
+POLICY: Final = "key"
+"""The name of the rate that every key has, as callers are told."""
+LOW: Final = 0.2
+"""With less of its tokens left than this share somebody is told so."""
+
+
 class Bucket:
     """The tokens that are left to somebody; filled up when one is taken."""
 
@@ -51,6 +60,25 @@ class Bucket:
             self._tokens -= 1
             return 0.0
         return (1 - self._tokens) / rate.per_second
+
+    @property
+    def low(self) -> bool:
+        """Say whether it is time to call less often."""
+        return self._tokens < LOW * self._rate.burst
+
+    def headers(self, name: str, wait: float = 0.0) -> Headers:
+        """Return the policy, and what is left of it for how long, as callers are told.
+
+        `wait` is in how many seconds there is a token again, if there is none.
+        """
+        rate = self._rate
+        left = 0 if wait else int(self._tokens)
+        full = wait or (rate.burst - self._tokens) / rate.per_second
+        window = math.ceil(rate.burst / rate.per_second)
+        return (
+            ("RateLimit-Policy", f'"{name}";q={int(rate.burst)};w={window}'),
+            ("RateLimit", f'"{name}";r={left};t={max(1, math.ceil(full))}'),
+        )
 
     def give_back(self) -> None:
         """Put a token back that was taken for what turned out well."""

@@ -1,22 +1,24 @@
 """Reports of remote workers: what a worker says is done, and by fence alone (R3.2, R4.2)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, UnsetType, structs
+from msgspec import UNSET, Raw, UnsetType, structs
 
 from rota.backend import Report
 from rota.clock import Micros, parse_id
 from rota.config import (
     CHECKPOINT_BYTES,
+    DAY,
     ERROR_TEXT_CHARS,
     RESULT_BYTES,
+    SECOND,
     TRACEBACK_CHARS,
 )
 from rota.errors import InvalidTask
-from rota.http.wire import FINISH_MOST, NUMBER_MOST, Outcome, Said, Verdicts
-from rota.model import AttemptError, Claimed, Note, State, Task
+from rota.http.wire import Said, Verdicts
+from rota.model import AttemptError, Claimed, Note, State
 from rota.payload import clean, encode
 from rota.policy.lifecycle import (
     Cancelled,
@@ -32,88 +34,36 @@ from rota.policy.lifecycle import (
 from rota.policy.retry import Backoff
 from rota.server.holdings import Holding
 from rota.server.place import Place
-from rota.server.route import Answer, Call, In
-from rota.server.submissions import RetryIn
+from rota.server.reports import ErrorIn, FinishIn, FinishItem, NoteItem, ProgressIn
+from rota.server.route import Answer, Call
+from rota.server.verdicts import explain
 from rota.times import duration, moment
 
-Fence = Annotated[int, Meta(ge=0, le=NUMBER_MOST)]
-Id = Annotated[str, Meta(max_length=64)]
-Count = Annotated[int, Meta(ge=0, le=NUMBER_MOST)]
 NO_POLICY = Backoff()
-
-
-class ErrorIn(In, frozen=True, gc=False):
-    """What an attempt failed of; long texts keep their beginning and end."""
-
-    type: str
-    message: str = ""
-    traceback: str = ""
-
-
-class FinishItem(In, frozen=True, gc=False):
-    """How a task ended; the server decides what becomes of it.
-
-    `error` goes with failed and timed_out; `permanent`, `retry_after` seconds in place of the
-    policy's wait, or `retry_least` seconds that this is at least, with failed;
-    `until` or `after` with snooze; `reason` with cancelled. `retry` is the policy of the kind where
-    the task has none of its own. With `keep` false a task that completes leaves only its count.
-    `seconds` is how long it ran.
-    """
-
-    id: Id
-    fence: Fence
-    outcome: Outcome
-    result: Raw | UnsetType = UNSET
-    error: ErrorIn | None = None
-    permanent: bool = False
-    retry_after: float | str | None = None
-    retry_least: float | str | None = None
-    until: str | None = None
-    after: float | str | None = None
-    reason: str = ""
-    retry: RetryIn | None = None
-    keep: bool = True
-    seconds: Annotated[float, Meta(ge=0)] | None = None
-
-
-class FinishIn(In, frozen=True):
-    """A report of many tasks."""
-
-    items: Annotated[list[FinishItem], Meta(max_length=FINISH_MOST)]
-
-
-class NoteItem(In, frozen=True, gc=False):
-    """How far a task is, and what a later run of it may go on from."""
-
-    id: Id
-    fence: Fence
-    done: Count | None = None
-    total: Count | None = None
-    checkpoint: Raw | UnsetType = UNSET
-
-
-class ProgressIn(In, frozen=True):
-    """Notes of many tasks; durable when answered."""
-
-    items: Annotated[list[NoteItem], Meta(max_length=FINISH_MOST)]
+_COMPLETED = State.COMPLETED.value
 
 
 async def finish(call: Call, holding: Holding, given: FinishIn) -> Answer:
-    """Carry out a report; each item gets a verdict of its own."""
+    """Carry out a report; each item gets a verdict of its own.
+
+    Of several items about one hand-out the first is carried out, and the others come too late.
+    """
     place = call.place
     said: list[Said | None] = [None] * len(given.items)
     known = await _known(place, holding, given.items)
     reports: list[Report] = []
     places: list[int] = []
     now = place.clock.now()
+    met: set[tuple[str, int]] = set()
     for at, (item, task) in enumerate(zip(given.items, known, strict=True)):
-        if task is None:
+        if task is None or (item.id, item.fence) in met:
             continue
         try:
             reports.append(_report(place, holding, item, task, now))
         except InvalidTask as error:
             said[at] = Said(item.id, "invalid", problem=str(error))
         else:
+            met.add((item.id, item.fence))
             places.append(at)
     if reports:
         applied = await place.engine.finish(holding.session_id, reports)
@@ -121,7 +71,7 @@ async def finish(call: Call, holding: Holding, given: FinishIn) -> Answer:
         for at, report, did in zip(places, reports, applied, strict=True):
             if did:
                 said[at] = Said(report.task.id, "applied", _state_after(report))
-    await _explain(place, holding, given.items, said)
+    await explain(call, holding, given.items, said, frozenset(places))
     return Answer(Verdicts([one for one in said if one is not None]))
 
 
@@ -131,9 +81,14 @@ async def progress(call: Call, holding: Holding, given: ProgressIn) -> Answer:
     said: list[Said | None] = [None] * len(given.items)
     notes: list[Note] = []
     places: list[int] = []
+    met: set[tuple[str, int]] = set()
     for at, item in enumerate(given.items):
         if parse_id(item.id) != item.id:
             continue
+        if (item.id, item.fence) in met:
+            said[at] = Said(item.id, "invalid", problem="comes twice in one report; join the two")
+            continue
+        met.add((item.id, item.fence))
         try:
             notes.append(_note(item))
         except InvalidTask as error:
@@ -144,7 +99,7 @@ async def progress(call: Call, holding: Holding, given: ProgressIn) -> Answer:
     for at, note, did in zip(places, notes, kept, strict=True):
         if did:
             said[at] = Said(note.id, "applied")
-    await _explain(place, holding, given.items, said)
+    await explain(call, holding, given.items, said)
     return Answer(Verdicts([one for one in said if one is not None]))
 
 
@@ -161,33 +116,13 @@ async def _known(
     ]
 
 
-async def _explain(
-    place: Place,
-    holding: Holding,
-    items: Sequence[FinishItem] | Sequence[NoteItem],
-    said: list[Said | None],
-) -> None:
-    """Give a verdict to what did not apply, by where the task is now."""
-    left = [at for at, one in enumerate(said) if one is None]
-    if not left:
-        return
-    tasks = await place.engine.get([items[at].id for at in left])
-    for at, task in zip(left, tasks, strict=True):
-        said[at] = _verdict(holding, items[at].id, items[at].fence, task)
-
-
-def _verdict(holding: Holding, task_id: str, fence: int, task: Task | None) -> Said:
-    if task is None:
-        return Said(task_id, "unknown")
-    if task.fence != fence or task.state is State.RUNNING:
-        return Said(task_id, "stale")
-    own = task.session in (None, holding.session_id)
-    return Said(task_id, "duplicate" if own else "stale", task.state.value if own else None)
+RAN_MOST: Final = 30 * DAY / SECOND
+"""A longer run than this is counted as this: sums of what workers say stay numbers (S8)."""
 
 
 def _report(place: Place, holding: Holding, item: FinishItem, task: Claimed, now: Micros) -> Report:
     ending = _ending(item, task, holding.session_id, now)
-    seconds = item.seconds
+    seconds = None if item.seconds is None else min(item.seconds, RAN_MOST)
     if type(ending) is Completed:
         return Report(task, ending, NO_POLICY, item.keep, seconds)
     if item.retry is not None:
@@ -260,7 +195,7 @@ def _json(raw: Raw | UnsetType, field: str, most: int) -> str | None:
 def _state_after(report: Report) -> str:
     """Return where a report that applied has brought its task."""
     if type(report.ending) is Completed:
-        return State.COMPLETED.value
+        return _COMPLETED
     policy = report.backoff
     if report.task.retry is not None:
         policy = most_of(report.task, policy)

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from rota.access import Role
 from rota.server.caller import Caller
+from rota.server.noted import noted
 
 if TYPE_CHECKING:
     from rota.backend import Backend
@@ -67,15 +68,24 @@ class Call(Struct, eq=False, kw_only=True):
     raw: AsyncIterator[bytes] | None = None
     audit: dict[str, Any] = {}
     gone: Callable[[], Awaitable[None]] | None = None
+    _backend: "Backend | None" = None
 
     @property
     def backend(self) -> "Backend":
-        """The backend as far as this caller reaches (see `rota.server.scoped`)."""
-        return self.place.reach(self.caller.scope)
+        """The backend as far as this caller reaches (see `rota.server.scoped`).
+
+        What an `announced` route changes by it is told to the audit record, with what was before.
+        """
+        if self._backend is None:
+            reached = self.place.reach(self.caller.scope)
+            self._backend = noted(reached, self.audit) if self.route.announced else reached
+        return self._backend
 
     @property
     def faces(self) -> "Faces":
         """`app.tasks`, `app.schedules` and the like, as far as this caller reaches."""
+        if self.route.announced:
+            return self.place.faces_on(self.backend)
         return self.place.faces(self.caller.scope)
 
 
@@ -90,6 +100,7 @@ class Route(Struct, frozen=True, kw_only=True):
     decoders; with `raw` the route reads its body itself. `codes` are the problems that this route
     answers besides those that any may (docs/reference/http.md). `audit` is the name of the change
     in the audit record; every route that changes anything has one. `example` is a body that works.
+    What is `vital` is let in however many calls are under way.
     `gives` is the media type of the answer. With `any_query` the query is the page's own affair.
     """
 
@@ -115,7 +126,24 @@ class Route(Struct, frozen=True, kw_only=True):
     stream: bool = False
     document: bool = True
     any_query: bool = False
+    vital: bool = False
     gives: str = "application/json"
+
+    @property
+    def announced(self) -> bool:
+        """Say whether the audit record tells of this change before it is made (ADR 27).
+
+        That is what operators and administrators change: never what is frequent.
+        """
+        return (
+            self.audit is not None
+            and not self.summed
+            and self.roles is not None
+            and self.roles.isdisjoint(_FREQUENT)
+        )
+
+
+_FREQUENT = frozenset({Role.SUBMIT, Role.WORKER})
 
 
 def roles(*any_of: Role) -> frozenset[Role]:

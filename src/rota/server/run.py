@@ -14,8 +14,9 @@ from rota.app import Rota
 from rota.clock import Rng
 from rota.errors import ConfigurationError
 from rota.node.process import SUPERVISED
+from rota.node.small_port import SmallPort
 from rota.server.app import Server
-from rota.server.joined import JoinedProtocol
+from rota.server.line import Line
 from rota.server.settings import ServerSettings
 from rota.sync import new_event_loop
 
@@ -50,10 +51,13 @@ class Running:
     async def run(self) -> None:
         """Answer until `stop`; then end in good order."""
         server = self.server
+        metrics = None
         try:
+            metrics = await self.own_port()
             await server.start()
         except BaseException:
             self._socket.close()
+            _shut(metrics)
             await server.stop()
             raise
         watching = asyncio.ensure_future(self._watch())
@@ -63,8 +67,13 @@ class Running:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
             await server.stop()
+            _shut(metrics)
         if server.fault is not None:
             raise server.fault
+
+    def close(self) -> None:
+        """Let go of the address, if it was never run."""
+        self._socket.close()
 
     def stop(self) -> None:
         """Take no more calls, end what waits and streams, let the others be answered."""
@@ -73,16 +82,32 @@ class Running:
         self.server.drain()
         self.listener.should_exit = True
 
+    async def own_port(self) -> asyncio.Server | None:
+        """Answer on the port of this process's own, if it has one: metrics and probes."""
+        settings, place = self.server.settings, self.server.place
+        if not settings.metrics_port:
+            return None
+        port = SmallPort(place.metrics.text, place.health.ready)
+        listening = await port.listen(settings.metrics_host, settings.metrics_port)
+        log.info("metrics and probes on %s port %d", settings.metrics_host, settings.metrics_port)
+        return listening
+
     async def _watch(self) -> None:
         await self.server.failed()
         self.stop()
 
 
+def _shut(server: asyncio.Server | None) -> None:
+    if server is not None:
+        server.close()
+
+
 def run_server(app: Rota, settings: ServerSettings, *, rng: Rng) -> int:
     """Run a server until SIGTERM or Ctrl-C; the second one ends it without waiting for calls."""
 
-    # What it says at its start and end is said here; what is wrong still comes through.
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    # What it says at its start and end is said here, and of each request that is none it would
+    # warn; what is wrong in the server itself still comes through.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
     async def main() -> None:
         running = Running(app, settings, rng=rng)
@@ -131,7 +156,7 @@ def bound(settings: ServerSettings) -> socket.socket:
 def _config(server: Server, settings: ServerSettings) -> uvicorn.Config:
     return uvicorn.Config(
         server.front,
-        http=JoinedProtocol,
+        http=Line,
         ws="none",
         lifespan="off",
         log_config=None,

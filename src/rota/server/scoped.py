@@ -83,6 +83,7 @@ SHARED: Final = frozenset(
         "revoke_key",
         "rotate_webhook",
         "scaling",
+        "served",
         "silence_alert",
         "statistics",
         "webhooks",

@@ -9,7 +9,7 @@ from rota.backend import Backend
 from rota.model import Micros, State, TaskFilter
 from rota.schedule import GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
 from rota.server.masking import mask_schedule, unmask_schedule
-from rota.server.scoped_tasks import OWN_GATE, beyond
+from rota.server.scoped_tasks import OWN_GATE, beyond, reaches
 
 INSIDE = (State.READY, State.RUNNING)
 
@@ -120,7 +120,7 @@ class ScopedSchedules:
 
     def _check(self, schedule: Schedule) -> None:
         work = schedule.work
-        if not self._owns(schedule):
+        if not reaches(self._scope, work.queue, work.tenant):
             raise beyond(f"tenant {work.tenant!r}, queue {work.queue!r}")
         gate = work.concurrency_key or ""
         if self._scope.bound and gate.startswith(OWN_GATE) and gate != OWN_GATE + schedule.id:

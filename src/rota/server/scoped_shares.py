@@ -9,6 +9,7 @@ from rota.access import Scope
 from rota.backend import Backend
 from rota.model import Micros, Session, State, TaskFilter
 from rota.server.problems import Problem
+from rota.service import Service, ServiceFilter
 from rota.shares import Depth, Limit, LimitUse, Settings
 from rota.store.sharing import AnySettings
 
@@ -55,6 +56,19 @@ class ScopedShares:
     async def drop_limit(self, limit_id: str) -> bool:
         self._unbound()
         return await self._inner.drop_limit(limit_id)
+
+    async def service(self, where: ServiceFilter) -> list[Service]:
+        scope = self._scope
+        if scope.queues is not None:
+            raise Problem(
+                "forbidden", "service is of all queues together; use a key for all queues"
+            )
+        if scope.tenant is None:
+            return await self._inner.service(where)
+        if where.tenant not in (None, scope.tenant):
+            raise Problem("tenant_mismatch", f"the key is for tenant {scope.tenant!r} alone")
+        own = structs.replace(where, tenant=scope.tenant, alone=True)
+        return await self._inner.service(own)
 
     async def limit_use(self, limit_ids: Sequence[str]) -> list[LimitUse]:
         return [use for use in await self._inner.limit_use(limit_ids) if self._sees(use.limit)]

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
+from rota import alerting
 from rota.access import Scope
 from rota.actions import Action, AmendOutcome, Changes, Counted, DeleteOutcome, Found
 from rota.backend import Backend
@@ -21,10 +22,13 @@ from rota.model import (
     Task,
     TaskFilter,
 )
+from rota.orders import GroupOrder, Order, Ordered, Spot
 from rota.requests import ANYBODY, Submission
 from rota.server.masking import mask_group, mask_task
 from rota.server.problems import Problem
 
+SERVERS_OWN = alerting.QUEUE
+"""Where servers run what is theirs: a tenant's backlog there would hold up alerts for all."""
 OWN_GATE = "schedule:"
 """So begin the gates of schedules; what came in there from outside would keep their runs out."""
 
@@ -34,6 +38,11 @@ T = TypeVar("T")
 def beyond(what: str) -> Problem:
     """Return the answer to a call that names another tenant or queue: nothing of it is done."""
     return Problem("tenant_mismatch", f"{what} lies beyond what this key reaches; nothing was done")
+
+
+def reaches(scope: Scope, queue: str, tenant: str) -> bool:
+    """Say whether new work of this queue and tenant may be made within a scope."""
+    return scope.covers(queue, tenant) and not (scope.bound and queue == SERVERS_OWN)
 
 
 class ScopedTasks:
@@ -55,6 +64,14 @@ class ScopedTasks:
         if submission.scope != self._own_name:
             raise beyond("the request")
         return await self._inner.submit_once(tasks, submission)
+
+    async def submit_each(
+        self, tasks: Sequence[NewTask], submissions: Sequence[Submission]
+    ) -> list[bool]:
+        self._check_new(tasks)
+        if any(one.scope != self._own_name for one in submissions):
+            raise beyond("the request")
+        return await self._inner.submit_each(tasks, submissions)
 
     async def find_submission(self, scope: str, operation: str, key: str) -> Submission | None:
         if scope != self._own_name:
@@ -79,7 +96,7 @@ class ScopedTasks:
     def _check_new(self, tasks: Sequence[NewTask]) -> None:
         """Refuse all if one lies beyond: nothing of the call is stored (case B181)."""
         for index, task in enumerate(tasks):
-            if not self._scope.covers(task.queue, task.tenant):
+            if not reaches(self._scope, task.queue, task.tenant):
                 raise beyond(f"item {index}: tenant {task.tenant!r}, queue {task.queue!r}")
             gate = task.concurrency_key or ""
             if self._scope.bound and (task.schedule is not None or gate.startswith(OWN_GATE)):
@@ -169,8 +186,10 @@ class ScopedTasks:
     async def count(self, where: TaskFilter, cap: int) -> dict[State, int]:
         return await self._inner.count(self._within(where), cap)
 
-    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-        found = await self._inner.groups(self._within(where), limit)
+    async def groups(
+        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+    ) -> list[DeadLetterGroup]:
+        found = await self._inner.groups(self._within(where), limit, order)
         return found if self._scope.payloads else [mask_group(group) for group in found]
 
     async def search(
@@ -178,6 +197,13 @@ class ScopedTasks:
     ) -> Found:
         return await self._inner.search(
             self._within(where), before_id=before_id, limit=limit, most=most
+        )
+
+    async def ordered(
+        self, where: TaskFilter, *, order: Order, after: Spot | None, limit: int, most: int
+    ) -> Ordered:
+        return await self._inner.ordered(
+            self._within(where), order=order, after=after, limit=limit, most=most
         )
 
     async def count_among(self, where: TaskFilter, cap: int, most: int) -> Counted:
@@ -239,5 +265,6 @@ class ScopedTasks:
 
     def _check_changes(self, changes: Changes) -> None:
         queue, queues = changes.queue, self._scope.queues
-        if isinstance(queue, str) and queues is not None and queue not in queues:
+        own = self._scope.bound and queue == SERVERS_OWN
+        if own or (isinstance(queue, str) and queues is not None and queue not in queues):
             raise InvalidTask("queue", f"{queue!r} lies beyond what this key reaches")

@@ -18,7 +18,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     a call comes from is believed. `rate` is calls a second of one key. With `share_port` further
     processes may listen on the same port. Without `duties` it neither stages nor fires nor sends
     webhooks: others have to. Webhooks go to the public network, and to what `private` and `ports`
-    name; links in them begin with `public_url`.
+    name; links in them begin with `public_url`. On `metrics_port` each process answers Prometheus
+    and probes by itself.
     """
 
     host: str = HOST
@@ -35,12 +36,18 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     private: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
     public_url: str = ""
+    metrics_port: int = 0
+    metrics_host: str = HOST
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ConfigurationError("--tls-cert and --tls-key go together; give both or neither")
         if not 0 <= self.port <= 65_535:
             raise ConfigurationError(f"--port must lie between 0 and 65535, not {self.port}")
+        if not 0 <= self.metrics_port <= 65_535:
+            raise ConfigurationError(
+                f"--metrics-port must lie between 0 and 65535, not {self.metrics_port}"
+            )
         if self.rate is not None and not self.rate > 0:
             raise ConfigurationError(f"--rate must be more than 0, not {self.rate:g}")
         if not (is_loopback(self.host) or self.tls_cert or self.insecure_plain):
@@ -70,6 +77,9 @@ def children(settings: ServerSettings) -> Iterable[str]:
         yield from ("--allow-private", word)
     for port in settings.ports:
         yield from ("--allow-port", str(port))
+    if settings.metrics_port:
+        yield from ("--metrics-port", str(settings.metrics_port))
+        yield from ("--metrics-host", settings.metrics_host)
     if settings.public_url:
         yield from ("--public-url", settings.public_url)
     if settings.rate is not None:

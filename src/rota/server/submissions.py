@@ -18,7 +18,7 @@ from rota.server.caller import Caller
 from rota.server.known_kinds import KnownKinds
 from rota.server.problems import Problem
 from rota.server.route import In, json
-from rota.server.scoped_tasks import OWN_GATE
+from rota.server.scoped_tasks import OWN_GATE, reaches
 from rota.tracing import with_parent
 
 RESERVED = "rota-"
@@ -134,7 +134,7 @@ class Checker:
         """
         call = self._call(given)
         task = call.task(task_id if given.id is UNSET else _own_id(given.id, now), now)
-        if self._scope.queues is not None and not self._scope.covers(task.queue, task.tenant):
+        if not reaches(self._scope, task.queue, task.tenant):
             raise Problem("forbidden", f"the key does not reach to queue {task.queue!r}")
         if self._scope.bound and (task.concurrency_key or "").startswith(OWN_GATE):
             raise Problem("forbidden", "the gates of schedules are for their own runs")

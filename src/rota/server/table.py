@@ -10,6 +10,11 @@ from msgspec import Struct
 from rota.server.problems import Problem
 from rota.server.route import Route
 
+NOWHERE = "nowhere"
+"""The parameter of the path that the page has at an address that is not known."""
+_NO_PAGE = ("v1", "assets")
+"""What is below these is no page, whoever asks."""
+
 
 class Ready(Struct, frozen=True, eq=False):
     """A route with what is prepared for it; the body may be left out if it is `optional`."""
@@ -66,6 +71,13 @@ class Table:
                 return dict(problem.headers)["Allow"]
             raise
         raise AssertionError("no route has an empty method")
+
+    def page(self, path: str) -> Found | None:
+        """Return what shows a person that an address is not known; None if it can be no page."""
+        methods = self._literal.get("/")
+        if methods is None or path.split("/")[1:2] in ([part] for part in _NO_PAGE):
+            return None
+        return Found(_of(methods, "GET"), {NOWHERE: path})
 
     def find(self, method: str, path: str) -> Found:
         """Return the route; `Problem` 404 or 405 if there is none. `path` is as it was sent."""

@@ -31,11 +31,8 @@ class Waiting:
         self._lines: dict[Hashable, _Line] = {}
         self._hearers: set[Callable[[Micros | None], None]] = set()
         self.over = asyncio.Event()
-
-    @property
-    def waiting(self) -> int:
+        self.waiting = 0
         """How many claims wait."""
-        return sum(len(line.spots) for line in self._lines.values())
 
     def stop(self) -> None:
         """Let everybody go: the server drains."""
@@ -77,11 +74,13 @@ class Waiting:
         if line is None:
             line = self._lines[like] = _Line()
         spot = Spot(self, line)
-        line.spots.append(spot)
+        line.spots[spot] = None
+        self.waiting += 1
         try:
             yield spot
         finally:
-            line.spots.remove(spot)
+            self.waiting -= 1
+            del line.spots[spot]
             if line.looking is spot:
                 line.done(found=True)  # it left without a look: the next one has to
             if not line.spots:
@@ -136,7 +135,7 @@ class _Line:
     """Claims that look for the same work, in the order in which they came."""
 
     def __init__(self) -> None:
-        self.spots: list[Spot] = []
+        self.spots: dict[Spot, None] = {}
         self.looking: Spot | None = None
         self._again = False
         self._timer: asyncio.Future[None] | None = None
@@ -146,7 +145,7 @@ class _Line:
         if self.looking is not None:
             self._again = True
         elif self.spots:
-            self.looking = self.spots[0]
+            self.looking = next(iter(self.spots))
             self.looking.turn.set()
 
     def done(self, *, found: bool) -> None:
@@ -154,10 +153,10 @@ class _Line:
         looked, self.looking = self.looking, None
         if self._again or found:
             self._again = False
-            left = [spot for spot in self.spots if spot is not looked or not found]
-            if left:
-                self.looking = left[0]
-                self.looking.turn.set()
+            following = (spot for spot in self.spots if spot is not looked or not found)
+            if (first := next(following, None)) is not None:
+                self.looking = first
+                first.turn.set()
 
     def later(self, timer: "asyncio.Future[None]") -> None:
         """Take note of a time at which it is worth to look."""

@@ -1,42 +1,40 @@
 """Actions over HTTP: changes of all that a filter matches, begun, followed and stopped (R5.3)."""
 
-from typing import Annotated
-
-from msgspec import Meta
+from msgspec import structs
 
 from rota import action_views
 from rota.access import Role
 from rota.actions import Action, ActionState
 from rota.clock import parse_id
 from rota.errors import ActionNotFound, InvalidTask
-from rota.insights import PAGE, PAGE_MOST
 from rota.server import bulk
-from rota.server.route import Answer, Call, In, Route, json, roles
+from rota.server.once import KEY_CODES, KEY_HEADER, REPLAYED, reserved
+from rota.server.paging import CURSOR_CODES, PageQuery, page_answer
+from rota.server.route import Answer, Call, Route, json, roles
 from rota.server.shapes import actions as shapes
 from rota.server.shapes.page import Page
-from rota.server.task_pages import CURSOR_CODES
-from rota.times import show_instant
 
 TAG = "actions"
 ORDER = "-created"
 
 
-class ActionList(In, frozen=True):
-    """Where the page begins and how long it is."""
-
-    limit: Annotated[int, Meta(ge=1, le=PAGE_MOST)] = PAGE
-    cursor: str | None = None
-
-
 async def start_action(call: Call) -> Answer:
     given: bulk.ActionBody = call.body
-    action, ids = await bulk.prepared(call, bulk.read(call, given), given)
+    read = bulk.read(call, given)
+    # What is done to ids, or for a look, may be repeated as it is.
+    once = None if given.dry_run or not read.asked else await reserved(call, "action", given)
+    if once is not None:
+        earlier = await call.backend.action(once)
+        if earlier is not None:
+            return _begun(earlier, REPLAYED)
+        read = structs.replace(read, id=once)
+    action, ids = await bulk.prepared(call, read, given)
     call.audit["target"] = _target(action)
     call.audit["reason"] = action.reason
     if given.dry_run:
         call.audit["count"] = 0
         return _shown(action, dry_run=True)
-    if len(ids) <= bulk.INLINE and (action.rate is None or not ids):
+    if not ids or (len(ids) <= bulk.INLINE and action.rate is None and once is None):
         done = await bulk.done_at_once(call, action, ids)
         call.audit["count"] = done.changed
         return _shown(done)
@@ -44,8 +42,12 @@ async def start_action(call: Call) -> Answer:
         raise InvalidTask("rate", "goes with a filter; ids are changed at once")
     call.audit["count"] = action.matched
     await call.backend.begin_action(action)
-    where = (("Location", f"/v1/actions/{action.id}"),)
-    return Answer(action_views.action(action), status=202, headers=where)
+    return _begun(action)
+
+
+def _begun(action: Action, more: tuple[tuple[str, str], ...] = ()) -> Answer:
+    where = ("Location", f"/v1/actions/{action.id}")
+    return Answer(action_views.action(action), status=202, headers=(where, *more))
 
 
 async def list_actions(call: Call) -> Answer:
@@ -58,9 +60,7 @@ async def list_actions(call: Call) -> Answer:
     )
     more = len(found) == query.limit
     next_ = await cursors.seal(ORDER, [found[-1].id], TAG) if more else None
-    as_of = show_instant(call.place.clock.now())
-    items = [action_views.action(one) for one in found]
-    return Answer({"items": items, "next": next_, "as_of": as_of})
+    return page_answer(call, [action_views.action(one) for one in found], next_)
 
 
 async def get_action(call: Call) -> Answer:
@@ -102,7 +102,8 @@ ROUTES = (
         tag=TAG,
         takes=bulk.ActionBody,
         answers=shapes.Action,
-        codes=((202, ""), (409, "more_than_expected")),
+        codes=((202, ""), (409, "more_than_expected"), *KEY_CODES),
+        headers=KEY_HEADER,
         audit="action.start",
         example={"do": "cancel", "filter": {"queue": "sms"}, "dry_run": True},
     ),
@@ -114,7 +115,7 @@ ROUTES = (
         run=list_actions,
         roles=roles(Role.READ),
         tag=TAG,
-        query=ActionList,
+        query=PageQuery,
         answers=Page[shapes.Action],
         codes=CURSOR_CODES,
     ),

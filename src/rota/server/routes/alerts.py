@@ -7,7 +7,7 @@ from rota.access import Role
 from rota.alerting import CLEAR, HOLD, AlertRule
 from rota.config import SECOND
 from rota.server import etags
-from rota.server.named_pages import Limit
+from rota.server.paging import Limit
 from rota.server.route import Answer, Call, In, Route, roles
 from rota.server.shapes import alerts as shapes
 from rota.times import show_instant
@@ -80,14 +80,11 @@ async def create_rule(call: Call) -> Answer:
 async def update_rule(call: Call) -> Answer:
     name, changes = call.path["name"], etags.given(call.body, USUAL)
     alerts = call.faces.alerts
-    was = alert_views.rule(await alerts.arule(name))
     changed = await etags.guarded(
         call,
         lambda at: alerts.aset_rule(name, version=at, **changes),
         lambda: _version(call),
     )
-    now = alert_views.rule(changed)
-    call.audit["change"] = {field: [was[field], now[field]] for field in changes}
     return _shown(changed)
 
 

@@ -1,27 +1,28 @@
 """Dead letters over HTTP: found, grouped, edited, replayed, discarded, restored (R4.4)."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 
 from rota import views
 from rota.access import Role
 from rota.clock import parse_id
 from rota.dead_letters import check_discard_reason
 from rota.errors import DeadLetterSettled, TaskNotFound
+from rota.insights import PAGE
 from rota.model import Task, TaskFilter
+from rota.orders import GroupOrder, Order
 from rota.server import filters
+from rota.server.paging import CURSOR_CODES, Limit
 from rota.server.route import Answer, Call, In, Route, roles
 from rota.server.shapes import dead_letters as shapes
 from rota.server.shapes import tasks as task_shapes
 from rota.server.shapes.page import Page
-from rota.server.task_pages import CURSOR_CODES, PAGE, PAGE_MOST, Paged, page_of, shown
+from rota.server.task_pages import Paged, page_of, shown
 from rota.times import show_instant
 
 TAG = "dead letters"
 SETTLED = ((409, "already_settled"),)
-
-Limit = Annotated[int, Meta(ge=1, le=PAGE_MOST)]
 
 
 class DeadLetterQuery(filters.TaskQuery, frozen=True):
@@ -34,14 +35,15 @@ class DeadLetterList(DeadLetterQuery, frozen=True):
     """Which dead letters to list, how much of each, and where the page begins."""
 
     view: Literal["summary", "full"] = "summary"
-    order: Literal["-created"] = "-created"
+    order: Literal["-created", "-finished_at"] = "-created"
     limit: Limit = PAGE
     cursor: str | None = None
 
 
 class GroupList(filters.TaskQuery, frozen=True):
-    """Of which dead letters, and how many groups."""
+    """Of which dead letters, how many groups, and which come first."""
 
+    order: GroupOrder = GroupOrder.COUNT
     limit: Limit = PAGE
 
 
@@ -60,14 +62,14 @@ class DiscardBody(In, frozen=True):
 async def list_dead_letters(call: Call) -> Answer:
     query: DeadLetterList = call.query
     where = _where(query, discarded=query.discarded)
-    paged = Paged(query.limit, query.cursor, query.view == "full")
+    paged = Paged(Order(query.order), query.limit, query.cursor, query.view == "full")
     about = ["dead-letters", filters.asked(query)]
     return await page_of(call, where, paged, about=about)
 
 
 async def list_groups(call: Call) -> Answer:
     where = _where(call.query)
-    found = await call.faces.insights.groups(where, call.query.limit)
+    found = await call.faces.insights.groups(where, call.query.limit, call.query.order)
     as_of = show_instant(call.place.clock.now())
     return Answer({"items": [views.group(one) for one in found], "as_of": as_of})
 
@@ -126,7 +128,7 @@ ROUTES = (
         method="GET",
         path="/v1/dead-letters",
         name="dead_letters_list",
-        summary="List dead letters, newest first",
+        summary="List dead letters, newest first or by their last error",
         run=list_dead_letters,
         roles=_READ,
         tag=TAG,
@@ -138,7 +140,7 @@ ROUTES = (
         method="GET",
         path="/v1/dead-letters/groups",
         name="dead_letters_groups",
-        summary="Group dead letters that failed alike, the largest group first",
+        summary="Group dead letters that failed alike, the largest or the latest group first",
         run=list_groups,
         roles=_READ,
         tag=TAG,

@@ -1,9 +1,12 @@
 """The dashboard: the one page at every address that it shows, and the files that it is made of."""
 
+from msgspec import structs
+
 from rota.server.built import built
 from rota.server.login import PAGE_HEADERS
 from rota.server.problems import Problem
 from rota.server.route import Answer, Call, Route
+from rota.server.table import NOWHERE
 
 UNBUILT = """<!doctype html>
 <html lang="en">
@@ -48,9 +51,16 @@ FILES = ("/boot.js", "/icon.svg", "/icons.svg", "/assets/{file}")
 
 
 async def show_page(call: Call) -> Answer:
+    """Show the one page; at an address that is none it says so, and so does the status."""
     if not built():
-        return Answer(body=UNBUILT.encode(), media="text/html; charset=utf-8", headers=PAGE_HEADERS)
-    return _sent(call, "/index.html", PAGE_HEADERS)
+        shown = Answer(
+            body=UNBUILT.encode(), media="text/html; charset=utf-8", headers=PAGE_HEADERS
+        )
+    else:
+        shown = _sent(call, "/index.html", PAGE_HEADERS)
+    if NOWHERE in call.path and shown.status == 200:
+        return structs.replace(shown, status=404)
+    return shown
 
 
 async def show_file(call: Call) -> Answer:

@@ -7,8 +7,8 @@ from rota.access import Role
 from rota.clock import parse_id
 from rota.errors import LimitNotFound, SettingsChanged
 from rota.server import etags
-from rota.server.named_pages import Limit as PageLimit
 from rota.server.named_pages import page_of
+from rota.server.paging import PageQuery
 from rota.server.problems import Problem
 from rota.server.route import Answer, Call, In, Route, roles
 from rota.server.shapes import limits as shapes
@@ -21,13 +21,11 @@ MADE: int = 0
 Problem.register("scope_taken", 409, "There is a limit for that already")
 
 
-class LimitsQuery(In, frozen=True):
+class LimitsQuery(PageQuery, frozen=True):
     """Which limits to list, and where the page begins."""
 
     queue: str | None = None
     tenant: str | None = None
-    limit: PageLimit = 50
-    cursor: str | None = None
 
 
 class LimitNew(In, frozen=True):

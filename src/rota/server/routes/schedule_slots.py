@@ -10,7 +10,9 @@ from rota.errors import InvalidSchedule
 from rota.policy.calendar import Occurrence
 from rota.policy.jitter import offset
 from rota.schedule_options import RULE_NAMES, check_rule
-from rota.server.named_pages import Limit, begins_after, page
+from rota.server.named_pages import begins_after, page
+from rota.server.once import KEY_CODES, KEY_HEADER, REPLAYED, reserved
+from rota.server.paging import Limit, PageQuery
 from rota.server.route import Answer, Call, In, Route, roles
 from rota.server.routes.schedules import TAG
 from rota.server.schedule_bodies import Backfill, PreviewOf, RunNow, options
@@ -26,12 +28,10 @@ class AheadQuery(In, frozen=True):
     count: Limit = 5
 
 
-class SlotsQuery(In, frozen=True):
+class SlotsQuery(PageQuery, frozen=True):
     """Before when to look back, and where the page begins."""
 
     before: str | None = None
-    limit: Limit = 50
-    cursor: str | None = None
 
 
 async def preview_rule(call: Call) -> Answer:
@@ -75,8 +75,11 @@ async def list_slots(call: Call) -> Answer:
 
 
 async def run_now(call: Call) -> Answer:
-    made = await call.faces.schedules.arun_now(call.path["name"], force=call.body.force)
-    return Answer({"id": made.id, "created": made.created})
+    name, force = call.path["name"], call.body.force
+    task_id = await reserved(call, "run_now", name, force)
+    made = await call.faces.schedules.arun_now(name, force=force, task_id=task_id)
+    shown = {"id": made.id, "created": made.created}
+    return Answer(shown, headers=() if made.created else REPLAYED)
 
 
 async def backfill(call: Call) -> Answer:
@@ -109,7 +112,8 @@ ROUTES = (
         method="POST", path="/v1/schedules/{name}/run-now", name="schedules_run_now",
         summary="Make a task of a schedule now, besides its slots.", run=run_now,
         roles=roles(Role.OPERATE), tag=TAG, takes=RunNow, answers=shapes.Made,
-        audit="schedule.run_now", codes=((409, "schedule_busy"),), example={"force": True},
+        audit="schedule.run_now", codes=((409, "schedule_busy"), *KEY_CODES), headers=KEY_HEADER,
+        example={"force": True},
     ),
     Route(
         method="POST", path="/v1/schedules/{name}/backfill", name="schedules_backfill",

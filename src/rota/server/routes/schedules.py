@@ -8,10 +8,11 @@ from rota.errors import InvalidTask, ScheduleExists, ScheduleNotFound
 from rota.policy.jitter import offset
 from rota.schedule import Schedule, SlotRun
 from rota.server import etags
-from rota.server.named_pages import Limit, begins_after, page
+from rota.server.named_pages import begins_after, page
+from rota.server.paging import PageQuery
 from rota.server.problems import Problem
 from rota.server.reasons import Reason
-from rota.server.route import Answer, Call, In, Route, roles
+from rota.server.route import Answer, Call, Route, roles
 from rota.server.schedule_bodies import ScheduleChange, ScheduleNew, options
 from rota.server.shapes import schedules as shapes
 from rota.slot_task import calendar_of
@@ -30,7 +31,7 @@ EXAMPLE = {
 Problem.register("schedule_exists", 409, "The name is taken")
 
 
-class SchedulesQuery(In, frozen=True):
+class SchedulesQuery(PageQuery, frozen=True):
     """Which schedules to list, and where the page begins."""
 
     source: str | None = None
@@ -38,8 +39,6 @@ class SchedulesQuery(In, frozen=True):
     tenant: str | None = None
     paused: bool | None = None
     view: Literal["full", "runs"] = "full"
-    limit: Limit = 50
-    cursor: str | None = None
 
 
 async def list_schedules(call: Call) -> Answer:

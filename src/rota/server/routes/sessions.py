@@ -3,9 +3,10 @@
 from rota.access import Role
 from rota.clock import parse_id
 from rota.model import Session, State, TaskFilter
-from rota.server.named_pages import Limit, begins_after, page
+from rota.server.named_pages import begins_after, page
+from rota.server.paging import PageQuery
 from rota.server.problems import Problem
-from rota.server.route import Answer, Call, In, Route, roles
+from rota.server.route import Answer, Call, Route, roles
 from rota.server.shapes import sessions as shapes
 from rota.views import session as view
 
@@ -14,30 +15,33 @@ HELD_CAP = 10_000
 """More than a worker holds."""
 
 
-class SessionsQuery(In, frozen=True):
+class SessionsQuery(PageQuery, frozen=True):
     """Which sessions to list, and where the page begins."""
 
     live: bool = True
-    limit: Limit = 50
-    cursor: str | None = None
 
 
 async def list_sessions(call: Call) -> Answer:
     _check_whole(call)
     after = await begins_after(call)
     found = await call.backend.sessions(live=call.query.live)
-    newest = sorted(found, key=lambda session: session.id, reverse=True)
-    left = [session for session in newest if after is None or session.id < after]
+    newest = sorted(found, key=_place, reverse=True)
+    left = [session for session in newest if after is None or _place(session) < after]
     shown = left[: call.query.limit]
     held = {session.id: await _held(call, session) for session in shown}
     now = call.place.clock.now()
     return await page(
         call,
         shown,
-        lambda session: session.id,
+        _place,
         lambda session: view(session, held[session.id], now),
         more=len(left) > len(shown),
     )
+
+
+def _place(session: Session) -> str:
+    """Return where a session stands among others: ids of remote ones say nothing of their age."""
+    return f"{session.started_at:017d} {session.id}"
 
 
 async def get_session(call: Call) -> Answer:

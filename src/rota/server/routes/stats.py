@@ -1,5 +1,9 @@
 """Statistics by the minute, the seven figures, and counts by state over HTTP (R9.1, R9.4)."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from rota import figure_views
 from rota.access import Role
 from rota.figures import ROWS
@@ -8,7 +12,8 @@ from rota.model import State, TaskFilter
 from rota.server.problems import Problem
 from rota.server.route import Answer, Call, In, Route, roles
 from rota.server.shapes import statistics as shapes
-from rota.statistics import chosen
+from rota.service import TOLD, TOLD_MOST
+from rota.statistics import chosen, service_chosen
 from rota.times import show_instant
 from rota.views import seconds
 
@@ -26,6 +31,16 @@ class StatsQuery(In, frozen=True):
     kind: str | None = None
     by: str | None = None
     buckets: bool = False
+
+
+class SharesQuery(In, frozen=True):
+    """What to read: of the `most` tenants that got most, or of `tenant`; empty has no name."""
+
+    since: str = "1h"
+    until: str | None = None
+    step: str = "1m"
+    tenant: str | None = None
+    most: Annotated[int, Meta(ge=1, le=TOLD_MOST)] = TOLD
 
 
 class StatesQuery(In, frozen=True):
@@ -62,6 +77,28 @@ async def show_stats(call: Call) -> Answer:
     )
 
 
+async def show_shares(call: Call) -> Answer:
+    query, now = call.query, call.place.clock.now()
+    where = service_chosen(
+        now,
+        query.since,
+        query.until,
+        step=_length(query.step),
+        tenant=query.tenant,
+        most=query.most,
+    )
+    found = await call.backend.service(where)
+    return Answer(
+        {
+            "as_of": show_instant(now),
+            "since": show_instant(where.since - where.since % where.step),
+            "until": show_instant(where.until - where.until % where.step),
+            "step_s": seconds(where.step),
+            "items": [figure_views.service(one) for one in found],
+        }
+    )
+
+
 async def show_figures(call: Call) -> Answer:
     whole(call)
     found = await call.place.gauges.figures()
@@ -86,7 +123,7 @@ async def show_served(call: Call) -> Answer:
     whole(call)
     if call.caller.scope.queues is not None:
         raise Problem("forbidden", "shares are of all queues together; use a key for all queues")
-    found = await call.place.engine.served()
+    found = await call.backend.served()
     total = sum(found.tenants.values())
     most = sorted(found.tenants.items(), key=lambda one: (-one[1], one[0]))[:TENANTS_MOST]
     return Answer(
@@ -134,6 +171,12 @@ ROUTES = (
         method="GET", path="/v1/stats/tenants", name="tenants_served",
         summary="Show who got how much of what was done lately.", run=show_served,
         roles=roles(Role.READ), tag=TAG, answers=shapes.TenantsServed,
+    ),
+    Route(
+        method="GET", path="/v1/stats/shares", name="shares_get",
+        summary="Show who got how much, step by step, against what they are due.",
+        run=show_shares, roles=roles(Role.READ), tag=TAG, query=SharesQuery,
+        answers=shapes.Shares, codes=((403, "tenant_mismatch"),),
     ),
     Route(
         method="GET", path="/v1/stats/states", name="states_get",

@@ -7,9 +7,8 @@ from msgspec import Struct
 
 from rota.access import Role
 from rota.clock import Micros
-from rota.errors import KeyBusy
+from rota.errors import KeyBusy, RotaError, StoreError
 from rota.model import NewTask
-from rota.requests import KEY_KEPT
 from rota.requests import Submission as Kept
 from rota.server.batch import first_state
 from rota.server.once import (
@@ -18,10 +17,11 @@ from rota.server.once import (
     alone,
     earlier_of,
     in_progress,
+    kept_under,
     key_of,
     same,
-    scope_of,
 )
+from rota.server.problems import Problem
 from rota.server.route import Answer, Call, Route, json, roles
 from rota.server.submissions import Submission
 from rota.times import show_instant
@@ -85,27 +85,38 @@ async def _found(
 async def _submit_once(call: Call, given: Submission) -> Answer:
     key, fingerprint = key_of(call), sha256(json(given)).hexdigest()
     with alone(call, "task", key):
-        earlier = await earlier_of(call, "task", key, fingerprint)
-        if earlier is None:
-            task = await _task(call, given)
-            now = call.place.clock.now()
-            kept = Kept(
-                id=call.place.ids.new(now),
-                scope=scope_of(call),
-                operation="task",
-                key=key,
-                fingerprint=fingerprint,
-                created_at=now,
-                key_until=now + KEY_KEPT,
-                keep_until=now + KEY_KEPT,
-            )
-            done = await call.backend.submit_once([task], kept)
-            if isinstance(done, list):
-                if done[0].created:
-                    return _created(task, now)
-                return await _found(call, done[0].id, "key")
-            earlier = same(done, fingerprint)
-        return await _found(call, earlier.task_ids[0], "idempotency_key", REPLAYED)
+        try:
+            done = await _store_once(call, given, key, fingerprint)
+        except StoreError:
+            raise
+        except (RotaError, Problem):
+            # A repeat is answered by what the first one did, whatever is true of it by now.
+            earlier = await earlier_of(call, "task", key, fingerprint)
+            if earlier is None:
+                raise
+            done = earlier
+        if isinstance(done, Answer):
+            return done
+        return await _found(call, same(done, fingerprint).task_ids[0], "idempotency_key", REPLAYED)
+
+
+async def _store_once(call: Call, given: Submission, key: str, fingerprint: str) -> Answer | Kept:
+    """Store a task and the request that brought it, or return the request that has its key."""
+    task = await _task(call, given)
+    kept = kept_under(call, "task", key, fingerprint, task.id)
+    now = kept.created_at
+    # Most are new and have no key of their own: these share commits, like those without a header.
+    if task.key is None:
+        if await call.place.intake.put_once(task, kept):
+            return _created(task, now)
+        if (earlier := await earlier_of(call, "task", key, fingerprint)) is not None:
+            return earlier
+    done = await call.backend.submit_once([task], kept)
+    if not isinstance(done, list):
+        return done
+    if done[0].created:
+        return _created(task, now)
+    return await _found(call, done[0].id, "key")
 
 
 ROUTES = (

@@ -9,9 +9,12 @@ from rota import explanations, views
 from rota.access import Role
 from rota.config import PRIORITY_DEFAULT
 from rota.facts import gathered
+from rota.insights import PAGE
 from rota.model import State, Task
+from rota.orders import Order
 from rota.policy.explain import explain
 from rota.server import filters
+from rota.server.paging import CURSOR_CODES, Limit
 from rota.server.route import Answer, Call, In, Route, roles
 from rota.server.routes.backend import within_reach
 from rota.server.shapes import tasks as shapes
@@ -19,10 +22,7 @@ from rota.server.shapes.page import Page
 from rota.server.task_pages import (
     COUNT_CAP,
     COUNT_LOOK,
-    CURSOR_CODES,
     LOOK_INTO,
-    PAGE,
-    PAGE_MOST,
     Paged,
     page_of,
     shown,
@@ -40,8 +40,8 @@ class TaskList(filters.TaskQuery, frozen=True):
     """Which tasks to list, how much of each, and where the page begins."""
 
     view: View = "summary"
-    order: Literal["-created"] = "-created"
-    limit: Annotated[int, Meta(ge=1, le=PAGE_MOST)] = PAGE
+    order: Order = Order.CREATED
+    limit: Limit = PAGE
     cursor: str | None = None
 
 
@@ -69,9 +69,10 @@ class CancelBody(In, frozen=True):
 
 
 async def list_tasks(call: Call) -> Answer:
-    where = filters.of_query(call.query)
-    paged = Paged(call.query.limit, call.query.cursor, call.query.view == "full")
-    return await page_of(call, where, paged, about=filters.asked(call.query))
+    query = call.query
+    where = filters.of_query(query)
+    paged = Paged(query.order, query.limit, query.cursor, query.view == "full")
+    return await page_of(call, where, paged, about=filters.asked(query))
 
 
 async def count_tasks(call: Call) -> Answer:
@@ -155,7 +156,7 @@ async def delete_task(call: Call) -> Answer:
 
 async def _wait(call: Call, task_id: str, seconds: float) -> None:
     """Wait for the task's end, and no longer than the caller stays."""
-    waiting = asyncio.ensure_future(call.place.endings.wait(task_id, seconds))
+    waiting = asyncio.ensure_future(call.place.endings.wait(task_id, seconds, call.caller.key_id))
     gone = asyncio.ensure_future(call.gone()) if call.gone is not None else None
     try:
         await asyncio.wait(
@@ -199,7 +200,7 @@ ROUTES = (
         method="GET",
         path="/v1/tasks",
         name="tasks_list",
-        summary="List tasks, newest first",
+        summary="List tasks, newest first or in another order that has an index",
         run=list_tasks,
         roles=roles(Role.READ),
         tag=TAG,

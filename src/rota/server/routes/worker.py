@@ -1,8 +1,6 @@
 """The worker protocol over HTTP, for workers in any language (R3, R8.4; docs/reference)."""
 
-import asyncio
 import uuid
-from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -18,20 +16,18 @@ from rota.model import Micros, Session
 from rota.policy.lifecycle import Released
 from rota.remote import Standing
 from rota.server import claiming, reporting
-from rota.server.claiming import session_gone
 from rota.server.decoding import decoded, whole
-from rota.server.holdings import Holding, no_session
+from rota.server.holdings import Holding, no_session, session_gone
+from rota.server.place import Place
 from rota.server.problems import Problem
-from rota.server.route import Answer, Call, In, Route, Stream, roles
-from rota.server.waiting import QUIET
+from rota.server.reports import FinishIn, ProgressIn
+from rota.server.route import Answer, Call, In, Route, roles
 from rota.times import show_instant
 
 Problem.register("protocol_unsupported", 400, "No version of the worker protocol fits")
 
 TAG = "workers"
-REPORT_BYTES = 32 * 1024 * 1024
 LEASE_LEAST, LEASE_MOST = 1.0, 600.0
-STREAMS_MOST = 2_000
 
 Text = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Texts = Annotated[tuple[Text, ...], Meta(max_length=1_000)]
@@ -96,11 +92,21 @@ async def open_session(call: Call) -> Answer:
     standing = await place.engine.standing(session_id)
     if standing is None or standing.owner != owner:
         raise no_session(session_id)
-    if not standing.alive(now):
+    if not standing.alive(now) or not await _leased(place, standing, now + lease):
         raise session_gone(session_id)
     place.holdings.opened(standing).lease = lease
     opened = _opened(standing, lease, now)
     return Answer(opened, 201, (("Location", f"/v1/sessions/{session_id}"),))
+
+
+async def _leased(place: Place, standing: Standing, until: Micros) -> bool:
+    """See to it that a session lives as long as its worker is told; False if it is over.
+
+    One that was opened before, for an answer that was lost, has less of its lease left.
+    """
+    if standing.lease_until >= until:
+        return True
+    return (await place.engine.renew(standing.id, until - place.clock.now())).alive
 
 
 def _opened(standing: Standing, lease: Micros, now: Micros) -> wire.Opened:
@@ -141,8 +147,8 @@ async def progress(call: Call) -> Answer:
 
 
 # Read here and not before: what one item cannot have shall hold up none of the others.
-_finish_in = msgspec.json.Decoder(reporting.FinishIn).decode
-_progress_in = msgspec.json.Decoder(reporting.ProgressIn).decode
+_finish_in = msgspec.json.Decoder(FinishIn).decode
+_progress_in = msgspec.json.Decoder(ProgressIn).decode
 
 
 async def heartbeat(call: Call) -> Answer:
@@ -221,32 +227,6 @@ async def drain(call: Call) -> Answer:
     return Answer({"session": session_id, "state": "drain"})
 
 
-async def hints(call: Call) -> Stream:
-    place = call.place
-    if place.streams >= STREAMS_MOST:
-        raise Problem("too_many_streams", "too many workers listen here; poll instead")
-    place.streams += 1
-    ends = asyncio.ensure_future(_hung_up(call))
-
-    def ended() -> None:
-        place.streams -= 1
-        ends.cancel()
-
-    return Stream(_chunks(call, ends), wire.HINTS_MEDIA, ended=ended)
-
-
-async def _hung_up(call: Call) -> None:
-    if call.gone is None:
-        await asyncio.Event().wait()
-    else:
-        await call.gone()
-
-
-async def _chunks(call: Call, ends: "asyncio.Future[None]") -> AsyncIterator[bytes]:
-    async for at in call.place.waiting.hints(ends, wire.STREAM_QUIET):
-        yield b"\n" if at == QUIET else wire.encode({"at": at}) + b"\n"
-
-
 async def _holding(call: Call) -> Holding:
     return await call.place.holdings.of(call.path["id"], call.caller.key_id)
 
@@ -286,16 +266,16 @@ ROUTES = (
     ),
     _route(
         "heartbeat", heartbeat, "Renew the lease, and hear what is to stop.",
-        takes=BeatIn, answers=wire.Heard, example={"seq": 1, "held": 0},
+        takes=BeatIn, answers=wire.Heard, vital=True, example={"seq": 1, "held": 0},
     ),
     _route(
-        "progress", progress, "Keep progress and checkpoints.", takes=reporting.ProgressIn,
-        answers=wire.Verdicts, most=REPORT_BYTES, audit="session.progress", raw=True,
+        "progress", progress, "Keep progress and checkpoints.", takes=ProgressIn,
+        answers=wire.Verdicts, most=wire.REPORT_BYTES, audit="session.progress", raw=True,
         example={"items": []},
     ),
     _route(
-        "finish", finish, "Report how tasks ended.", takes=reporting.FinishIn,
-        answers=wire.Verdicts, most=REPORT_BYTES, audit="session.finish", raw=True,
+        "finish", finish, "Report how tasks ended.", takes=FinishIn,
+        answers=wire.Verdicts, most=wire.REPORT_BYTES, audit="session.finish", raw=True,
         example={"items": []},
     ),
     _route(
@@ -309,11 +289,5 @@ ROUTES = (
     _route(
         "drain", drain, "Ask a worker to end in good order.", roles=roles(Role.OPERATE),
         answers=dict[str, Any], codes=(), audit="session.drain", summed=False,
-    ),
-    Route(
-        method="GET", path="/v1/hints", name="hints_stream",
-        summary="Hear of work as soon as there is some.", run=hints,
-        roles=roles(Role.WORKER, Role.READ), tag=TAG, codes=((429, "too_many_streams"),),
-        stream=True,
     ),
 )  # fmt: skip

@@ -4,7 +4,11 @@ from msgspec import Struct
 
 
 class DeadLetterGroup(Struct, frozen=True):
-    """Dead letters that failed alike; `sample` is the id of the newest."""
+    """Dead letters that failed alike.
+
+    `sample` is the id of the newest, `reason` why that failed; `tenants` are those of the newest
+    twenty.
+    """
 
     group: str
     kind: str
@@ -14,6 +18,8 @@ class DeadLetterGroup(Struct, frozen=True):
     first_at: str
     last_at: str
     sample: str
+    reason: str | None
+    tenants: list[str]
 
 
 class DeadLetterGroups(Struct, frozen=True):

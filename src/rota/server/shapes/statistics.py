@@ -119,6 +119,40 @@ class TenantsServed(Struct, frozen=True):
     items: list[TenantServed]
 
 
+class TenantPart(Struct, frozen=True):
+    """What a tenant got in a step: tasks, seconds of run time, and which part of all that was.
+
+    `due` is its weight's part among all that got anything in the whole time. They are null for a
+    key that is bound to a tenant, and `due` where there were more tenants than are told apart.
+    """
+
+    tenant: str
+    completed: int
+    ran_s: float
+    share: float | None
+    time_share: float | None
+    due: float | None
+
+
+class SharesPoint(Struct, frozen=True):
+    """Who got how much in one step; `completed` and `ran_s` are of all tenants."""
+
+    at: str
+    completed: int | None
+    ran_s: float | None
+    tenants: list[TenantPart]
+
+
+class Shares(Struct, frozen=True):
+    """Who got how much, step by step; steps in which nothing completed are left out."""
+
+    as_of: str
+    since: str
+    until: str
+    step_s: float
+    items: list[SharesPoint]
+
+
 class QueueScale(Struct, frozen=True):
     """The signals of a queue for an autoscaler."""
 
