@@ -71,10 +71,11 @@ class Dev:
                 child.kill()
         self._process.wait(5)
 
-    def ask(self, method: str, path: str, body: Any = None, *, key: str = "") -> Told:
-        """Send one request with a key, on a connection of its own."""
+    def ask(self, method: str, path: str, body: Any = None, *, key: str = "", **more: str) -> Told:
+        """Send one request with a key, on a connection of its own; `more` are headers."""
         line = HTTPConnection("127.0.0.1", self.port, timeout=20)
         headers = {"Content-Type": "application/json"}
+        headers |= {name.replace("_", "-"): value for name, value in more.items()}
         if key:
             headers["Authorization"] = f"Bearer {key}"
         try:

@@ -5,6 +5,7 @@ they pause, and `watch` runs for as long as it is left to.
 """
 
 import asyncio
+from typing import Any
 
 from rota import Backoff, Context, Rota
 
@@ -19,6 +20,10 @@ async def send_result(ctx: Context, student_id: int, phone: str = "") -> str:
     if student_id % FAILS == 0:
         raise ConnectionError(f"no answer from the line of student {student_id}")
     return f"sent to {phone or student_id}"
+
+
+@app.task(queue="letters")
+async def store_papers(ctx: Context, papers: dict[str, Any]) -> None: ...
 
 
 @app.task(queue="letters")

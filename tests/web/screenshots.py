@@ -1,6 +1,6 @@
 """Makes the pictures of docs/images: `make screenshots`.
 
-The same school every time, at a day of its own; ids and times are those of the run.
+The same school every time, after the same hour; ids and times are those of the run.
 """
 
 from pathlib import Path
@@ -8,9 +8,12 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
-from tests.system.harness import ROOT
+from rota.clock import SystemClock
+from tests.system.harness import ROOT, wait_until
 from tests.web.browsing import NARROW, browsing, launch
 from tests.web.dev import Dev
+from tests.web.past import give_past
+from tests.web.school import app
 from tests.web.seeding import seed
 from tests.web.test_pages import address
 
@@ -40,6 +43,11 @@ def main() -> None:
         dev = Dev(Path(folder))
         try:
             school = seed(dev)
+            with app.at(dev.store) as store:
+                give_past(store, Path(dev.store.removeprefix("sqlite:///")), SystemClock().now())
+            wait_until(
+                lambda: school.ask("GET", "/v1/stats/shares")["items"], 30, "the first statistics"
+            )
             with sync_playwright() as playwright:
                 browser = launch(playwright)
                 with browsing(browser, school, "admin", viewport=WIDE) as seen:

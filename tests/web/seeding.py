@@ -63,7 +63,9 @@ def letter(student: int, text: str = "", **options: Any) -> Call:
 
 
 def _keys(store: Rota) -> dict[str, str]:
-    roles = {name: [name] for name in ("read", "admin")} | {"operate": ["read", "operate"]}
+    roles = {name: [name] for name in ("read", "admin", "worker")} | {
+        "operate": ["read", "operate"]
+    }
     keys = {name: store.keys.create(f"{name}-key", held).text for name, held in roles.items()}
     bound = ["read", "operate", "submit"]
     return keys | {

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.system.harness import wait_until
 from tests.web.conftest import Browse
 from tests.web.seeding import School
 
@@ -35,20 +36,119 @@ def test_a_viewer_cannot_act_and_is_told_why(browse: Browse, school: School) -> 
         assert set(sent) <= {"GET"}
 
 
+OFF = {
+    "/schedules": ("New schedule", "Pause morning_report", "Run now… morning_report"),
+    "/schedules/morning_report": ("Pause", "Run now…", "Backfill…", "Edit", "Delete…"),
+    "/dead-letters": (re.compile("Replay all"), re.compile("^Replay… ")),
+    "/workers": (re.compile("^Drain…"),),
+    "/access/alerts": ("New rule…", re.compile("^Silence 1 h"), re.compile("^Edit…")),
+}
+"""What is off for who may only look, by pages."""
+
+
+def test_a_viewer_sees_why_on_every_other_page_too(browse: Browse, school: School) -> None:
+    """R9.2, point 34: buttons are off with their reason, keys do nothing, pages say so."""
+    with browse("read") as seen:
+        sent: list[str] = []
+        seen.page.on("request", lambda request: sent.append(request.method))
+        for path, names in OFF.items():
+            page = seen.open(path)
+            for name in names:
+                button = page.get_by_role("button", name=name, exact=isinstance(name, str)).first
+                expect(button, f"{path} {name}").to_be_disabled()
+                expect(button).to_have_attribute(
+                    "title", re.compile("needs (operate|admin); this key has read")
+                )
+            for key in ("j", "p", "r", "e", "c"):
+                page.keyboard.press(key)
+            expect(page.get_by_role("dialog")).to_have_count(0)
+        for path in ("/access/keys", "/access/audit"):
+            expect(seen.open(path).locator("main")).to_contain_text("need admin; this key has read")
+        assert set(sent) == {"GET"}
+
+
+def used(school: School, name: str) -> bool:
+    """Say whether it is on record that a key was used."""
+    keys = school.ask("GET", "/v1/keys")["items"]
+    return any(key["name"] == name and key["last_used_at"] is not None for key in keys)
+
+
+def test_a_key_is_shown_once_and_revoked_by_its_name_where_it_is_in_use(
+    browse: Browse, school: School
+) -> None:
+    """R8.5, S12: and both are in the audit record with who did it."""
+    with browse("admin") as seen:
+        seen.allow("401")
+        page = seen.open("/access/keys")
+        page.get_by_role("button", name="New key…").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Name").fill("board-app")
+        dialog.get_by_role("checkbox", name=re.compile("^read")).check()
+        dialog.get_by_role("button", name="Make the key").click()
+        once = page.get_by_role("status", name="Shown once: the key board-app")
+        once.get_by_role("button", name="Show").click()
+        key = once.locator("code.secret").inner_text()
+        once.get_by_role("button", name="I have stored it").click()
+        expect(page.locator("body")).not_to_contain_text(key)
+        assert school.dev.ask("GET", "/v1/me", key=key).status == 200
+        row = page.locator("tbody tr", has_text="board-app")
+        expect(row).to_be_visible()
+        wait_until(lambda: used(school, "board-app"), 20, "the note of its use")
+        page.reload()
+        row.get_by_role("button", name=re.compile("Revoke…")).click()
+        button = dialog.get_by_role("button", name="Revoke it")
+        expect(button).to_be_disabled()
+        dialog.get_by_label("Type board-app").fill("board-app")
+        button.click()
+        expect(row).to_have_count(0)
+        seen.open("/access/audit?action=key.revoke")
+        expect(page.locator("tbody tr").first).to_contain_text("admin-key")
+        expect(page.locator("tbody tr").first).to_contain_text("key.revoke")
+
+
+NOBODY = "01a00000-0000-7000-8000-000000000000"
+"""The id of nothing."""
+
+
+def others(school: School) -> dict[str, tuple[str, str]]:
+    """Addresses of what is not the board's, each beside that of what never was."""
+    groups = school.ask("GET", "/v1/dead-letters/groups")["items"]
+    group = next(one["group"] for one in groups if one["kind"] == "refuse")
+    worker = school.ask("GET", "/v1/sessions")["items"][0]
+    # With an Idempotency-Key it is kept, however little there is to do.
+    little = {"do": "amend", "filter": {"tenant": "college", "kind": "send_letter"}}
+    little |= {"set": {"priority": 4}}
+    admin = school.keys["admin"]
+    begun = school.dev.ask("POST", "/v1/actions", little, key=admin, idempotency_key="one")
+    assert begun.status == 202, begun.json
+    return {
+        "task": (f"/tasks/{school.tasks['college']}", f"/tasks/{NOBODY}"),
+        "schedule": ("/schedules/morning_report", "/schedules/evening_report"),
+        "group": (f"/dead-letters/{group}", f"/dead-letters/{'0' * 16}"),
+        "tenant": ("/tenants/college", "/tenants/village"),
+        "worker": (f"/workers/{worker['id']}", f"/workers/{NOBODY}"),
+        "operation": (f"/operations/{begun.json['id']}", f"/operations/{NOBODY}"),
+    }
+
+
 def test_another_tenants_link_shows_nothing_not_even_that_it_is_there(
     browse: Browse, school: School
 ) -> None:
-    """R8.5, point 35: the same words as for a task that never was."""
-    said = []
+    """R8.5, point 35: on every page the same words as for what never was."""
+    differ = {}
     with browse("board") as seen:
-        seen.allow("404")
-        for task in (school.tasks["college"], "01a00000-0000-7000-8000-000000000000"):
-            page = seen.open(f"/tasks/{task}")
-            alert = page.get_by_role("alert").first
-            expect(alert).to_contain_text("there is none that this key can see")
-            said.append(re.sub(r"[0-9a-f]{4,}[0-9a-f…-]*", "ID", alert.inner_text()))
-            expect(page.get_by_text("college")).to_have_count(0)
-    assert said[0] == said[1]
+        seen.allow("403", "404")
+        for what, pair in others(school).items():
+            said = []
+            for address in pair:
+                page = seen.open(address)
+                expect(page.locator("main [role=alert], main .empty").first).to_be_visible()
+                name = address.rpartition("/")[2]
+                text = page.locator("main").inner_text().replace(name, "ID")
+                said.append(re.sub(r"[0-9a-f]{4,}[0-9a-f…-]*", "ID", text))
+            if said[0] != said[1]:
+                differ[what] = said
+    assert differ == {}
 
 
 def test_a_key_of_one_tenant_sees_its_own_only(browse: Browse, school: School) -> None:
@@ -60,6 +160,11 @@ def test_a_key_of_one_tenant_sees_its_own_only(browse: Browse, school: School) -
         assert {text.strip() for text in tenants} == {"board"}
         expect(page.locator(".chip.locked")).to_have_text("tenant board")
         expect(page.get_by_role("link", name="Workers")).to_have_count(0)
+        page = seen.open("/tenants")
+        chart = page.get_by_role("slider", name=re.compile("^Completed tasks in steps"))
+        expect(chart).to_have_attribute("aria-valuetext", re.compile(r"^got: last \d"))
+        expect(page.get_by_role("link", name="board", exact=True)).to_be_visible()
+        expect(page.get_by_text("college")).to_have_count(0)
 
 
 def test_one_signs_in_with_a_key_and_comes_to_the_page_one_wanted(

@@ -36,7 +36,7 @@ def test_all_that_match_are_counted_and_cancelled_and_nothing_else(
         page = seen.open("/tasks?tag=class-5a")
         page.get_by_label("Select the rows of this page").check()
         expect(page.get_by_text("100 tasks selected on this page")).to_be_visible()
-        page.get_by_role("button", name="Select all that match").click()
+        page.get_by_role("button", name=f"Select all {MANY} that match").click()
         page.get_by_role("button", name="Cancel…").click()
         dialog = page.get_by_role("dialog")
         expect(dialog.get_by_role("heading")).to_have_text(f"Cancel {MANY} tasks?")
@@ -64,10 +64,35 @@ def test_more_than_a_thousand_go_on_by_themselves_on_a_page_of_their_own(
         page.get_by_label("Type 1200").fill("1200")
         act.click()
         expect(page).to_have_url(re.compile("/operations/"))
-        expect(page.get_by_role("heading", level=1)).to_contain_text("cancel 1,200 tasks")
-        expect(page.get_by_text("completed", exact=True)).to_be_visible()
-        expect(page.locator("dl")).to_contain_text("Changed1,200")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Cancel 1,200 tasks")
+        expect(page.locator("main")).to_contain_text("completed")
+        expect(page.locator(".outcome")).to_have_text("1,200 cancelled or asked to stop.")
     assert states(school, "class-1a") == {"cancelled": 1_200}
+
+
+def test_an_operation_is_stopped_half_way_and_says_exactly_what_it_did(
+    browse: Browse, school: School
+) -> None:
+    """R9.1, point 14: the numbers on the page are those of the store, to the last task."""
+    one = {"kind": "send_letter", "payload": {"student_id": 7}, "queue": "letters"}
+    school.ask("POST", "/v1/tasks/batch", [one | {"tags": ["class-2a"]}] * 600)
+    asked = {"do": "cancel", "filter": {"tag": "class-2a"}, "rate": 100, "reason": "a trip"}
+    begun = school.ask("POST", "/v1/actions", asked)
+    with browse("operate") as seen:
+        page = seen.open(f"/operations/{begun['id']}")
+        expect(page.get_by_text(re.compile(r"[1-9]\d* of 600"))).to_be_visible()
+        page.get_by_role("button", name="Stop…").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_role("button", name="Let it go on")).to_be_focused()
+        dialog.get_by_role("button", name="Stop", exact=True).click()
+        expect(page.locator("main")).to_contain_text("stopped")
+        expect(page.get_by_role("button", name="Stop…")).to_have_count(0)
+        told = re.fullmatch(
+            r"(\d+) cancelled or asked to stop, (\d+) left as they were\.",
+            page.locator(".outcome").inner_text(),
+        )
+    assert told is not None
+    assert states(school, "class-2a") == {"cancelled": int(told[1]), "ready": int(told[2])}
 
 
 def test_what_came_after_the_count_is_refused_rather_than_taken_along(
@@ -79,7 +104,7 @@ def test_what_came_after_the_count_is_refused_rather_than_taken_along(
         seen.allow("409", "422", "412")
         page = seen.open("/tasks?tag=class-6a")
         page.get_by_label("Select the rows of this page").check()
-        page.get_by_role("button", name="Select all that match").click()
+        page.get_by_role("button", name=re.compile("^Select all")).click()
         page.get_by_role("button", name="Cancel…").click()
         expect(page.get_by_role("dialog").get_by_role("heading")).to_have_text("Cancel 2 tasks?")
         letters(school, "class-6a", 3)
@@ -139,6 +164,34 @@ def test_a_queue_is_paused_at_once_and_let_go_again_by_undo(browse: Browse, scho
         page.get_by_role("button", name="Undo").click()
         expect(row.get_by_role("button", name="Pause")).to_be_visible()
         assert school.ask("GET", "/v1/queues/reports")["paused"] is False
+
+
+def test_weight_cap_and_rate_are_changed_where_they_stand(browse: Browse, school: School) -> None:
+    """R9.2, point 31: the effect is said before it is saved, and the gauges show what was."""
+    bounds = {"tenant": "north", "max_running": 180, "rate": 3, "burst": 50}
+    limit = school.ask("POST", "/v1/limits", bounds)["id"]
+    school.ask("PATCH", "/v1/tenants/north", {"weight": 2})
+    with browse("admin") as seen:
+        page = seen.open("/tenants")
+        row = page.get_by_role("row").filter(has=page.get_by_role("link", name="north"))
+        expect(row).to_contain_text("0/180")
+        expect(row).to_contain_text("50/50")
+        for label, value, said in (
+            ("Cap", "150", "0 of 150 would be in use now."),
+            ("Starts a second", "5", "At most 5 a second start: 300 a minute."),
+            ("Weight of north", "3", "Weight 3 of"),
+        ):
+            row.get_by_role("button", name=label).click()
+            field = row.get_by_label(label, exact=True)
+            field.fill(value)
+            expect(row.locator("form")).to_contain_text(said)
+            field.press("Enter")
+            expect(row.locator("form")).to_have_count(0)
+        expect(row).to_contain_text("0/150")
+        expect(row).to_contain_text("+5/s")
+    after = school.ask("GET", f"/v1/limits/{limit}")
+    assert (after["max_running"], after["rate"]) == (150, 5)
+    assert school.ask("GET", "/v1/tenants/north")["weight"] == 3
 
 
 def test_the_cause_is_named_and_once_it_is_gone_the_page_shows_it(

@@ -1,6 +1,7 @@
 """Whatever people write into tasks stays text, to the last digit (R9.2, points 22 to 24)."""
 
 import re
+from time import perf_counter
 from urllib.parse import quote
 
 import pytest
@@ -24,10 +25,19 @@ def test_hostile_text_stays_text_everywhere(browse: Browse, school: School, widt
         f"/tasks/{school.tasks['refused']}": SHOWN,
         f"/tasks?cols=queue,tags,key&tag={quote(MARKED)}": SHOWN,
         "/dead-letters": "<img src=x",
-        "/queues/letters": "",
+        "/queues/letters": SHOWN,
+        "/workers": SHOWN,
+        "/nowhere/%3Cimg%20src%3Dx%3E": "Not found",
     }
+    # A worker elsewhere says of itself what it likes, but for control characters.
+    name = MARKED.replace("\u0007", "")
+    worker = {"request_id": f"hostile-{width}", "name": name, "host": name, "version": name}
+    said = worker | {"queues": ["letters", name], "kinds": [name], "lease": 600}
+    opened = school.ask("POST", "/v1/sessions", said, key="worker")
+    pages[f"/workers/{opened['session']}"] = SHOWN
     school.ask("POST", "/v1/queues/letters/pause", {"reason": MARKED})
     with browse("admin", viewport=viewport) as seen:
+        seen.allow("404")  # of the page that is none
         dialogs: list[str] = []
         seen.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
         for path, text in pages.items():
@@ -49,3 +59,24 @@ def test_every_digit_of_a_number_is_shown_and_copied(browse: Browse, school: Sch
         page.get_by_role("button", name="Copy the payload").click()
         expect(page.locator(".toast")).to_contain_text("Copied")
         assert str(BIG) in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_payload_as_large_and_deep_as_may_be_opens_at_once(
+    browse: Browse, school: School
+) -> None:
+    """R9.2, point 21: 256 KB, 32 levels; what is deep or long is opened by whoever wants to."""
+    deep: object = "the end"
+    for level in range(28):
+        deep = {f"level {level}": deep}
+    rows = [{"student": n, "marks": "1.0 " * 10} for n in range(3_300)]
+    payload = {"papers": {"deep": deep, "rows": rows}}
+    body = {"kind": "store_papers", "payload": payload, "queue": "letters"}
+    task = school.ask("POST", "/v1/tasks", body)["id"]
+    with browse("read") as seen:
+        began = perf_counter()
+        page = seen.open(f"/tasks/{task}")
+        expect(page.get_by_role("button", name=re.compile("^rows"))).to_be_visible()
+        took = perf_counter() - began
+        page.get_by_role("button", name=re.compile("^rows")).click()
+        expect(page.get_by_role("button", name="3200 more")).to_be_visible()
+    assert took < 5, took

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.system.harness import wait_until
 from tests.web.browsing import more_tabs
 from tests.web.conftest import Browse
 from tests.web.seeding import School
@@ -80,6 +81,45 @@ def test_reload_and_back_keep_the_view(browse: Browse, school: School) -> None:
         expect(page).to_have_url(re.compile(f"/tasks/{first}$"))
         page.go_back()
         expect(page.locator("tbody tr").first).to_have_attribute("data-id", str(first))
+        page.go_back()
+        expect(page.locator("tbody tr").first).to_have_attribute("data-id", str(newest))
+        rows = page.locator("tbody tr")
+        rows.nth(40).get_by_role("checkbox").check()
+        rows.nth(60).scroll_into_view_if_needed()
+        rows.nth(60).focus()
+        task = rows.nth(60).get_attribute("data-id")
+        before = page.evaluate("scrollY")
+        assert before > 0
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(f"/tasks/{task}$"))
+        expect(page.locator(".head .state")).to_be_visible()
+        page.go_back()
+        expect(rows.nth(60)).to_be_focused()
+        expect(rows.nth(40).get_by_role("checkbox")).to_be_checked()
+        expect(page.get_by_text("1 task selected on this page")).to_be_visible()
+        assert abs(page.evaluate("scrollY") - before) < 80
+
+
+def test_shares_over_time_are_drawn_spoken_and_kept_in_the_address(
+    browse: Browse, school: School
+) -> None:
+    """R9.1: those that got most, by run time or by tasks; one tenant against what it is due."""
+    wait_until(lambda: school.ask("GET", "/v1/stats/shares")["items"], 30, "the first statistics")
+    with browse("read") as seen:
+        page = seen.open("/tenants?by=time")
+        chart = page.get_by_role("slider", name="Part of the run time")
+        expect(chart).to_have_attribute("aria-valuetext", re.compile(r"board: last .* %"))
+        page.get_by_label("Shared out").select_option("tasks")
+        expect(page).to_have_url(re.compile("/tenants$"))
+        page.get_by_label("Time that is shown").select_option("6h")
+        expect(page).to_have_url(re.compile(r"range=6h$"))
+        page.reload()
+        page.get_by_role("button", name="Table").click()
+        expect(page.get_by_role("columnheader", name="college")).to_be_visible()
+        page.get_by_role("link", name="board", exact=True).click()
+        chart = page.get_by_role("slider", name="Its part of the completed tasks")
+        told = re.compile(r"^got: last .* %, least .*; due: last .* %")
+        expect(chart).to_have_attribute("aria-valuetext", told)
 
 
 def test_seven_tabs_share_one_stream_and_all_follow(browse: Browse, school: School) -> None:
@@ -98,6 +138,29 @@ def test_seven_tabs_share_one_stream_and_all_follow(browse: Browse, school: Scho
             tab.page.bring_to_front()
             expect(tab.page.locator(".head .state")).to_have_text(re.compile("cancelled"))
             assert tab.unexpected == []
+
+
+AHEAD = """(() => {
+    const Real = Date;
+    const by = 40_000;
+    globalThis.Date = class extends Real {
+        constructor(...given) { given.length === 0 ? super(Real.now() + by) : super(...given); }
+        static now() { return Real.now() + by; }
+    };
+})()"""
+
+
+def test_a_clock_that_is_wrong_is_told_and_ages_are_right(browse: Browse, school: School) -> None:
+    """R9.2, point 12: 40 s ahead; a task of this moment is not 40 s old."""
+    with browse("read") as seen:
+        seen.page.add_init_script(AHEAD)
+        page = seen.open("/tasks?queue=letters&tag=now")
+        told = page.get_by_text(re.compile(r"clock of this computer is (39|40|41) s ahead"))
+        expect(told).to_be_visible()
+        expect(page.get_by_role("button", name="live", exact=True)).to_be_visible()
+        submitted(school, tags=["now"])
+        age = page.locator("tbody td.number").first
+        expect(age).to_have_text(re.compile(r"^(\d+ ms|\d\.\d s)$"))  # under ten seconds
 
 
 def test_live_updates_can_be_turned_off_and_on(browse: Browse, school: School) -> None:

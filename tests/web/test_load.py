@@ -15,8 +15,8 @@ from tests.web.seeding import School
 
 pytestmark = [pytest.mark.slow]
 
-FIRST_LOAD = 150 * 1024
-"""Bytes gzipped of the first load of the overview."""
+FIRST_LOAD = 135 * 1024
+"""Bytes gzipped of the first load of the overview; R9.2 allows 150 KB."""
 INTERACTIVE = 1.0
 """Seconds until it can be used."""
 SECONDS = 6
@@ -30,7 +30,7 @@ BURST = 8
 
 @pytest.mark.alone
 def test_the_first_load_is_small_and_soon_of_use(browse: Browse, school: School) -> None:
-    """R9.2: under 150 KB gzipped, interactive within 1 s on this machine."""
+    """R9.2: under 135 KB gzipped, interactive within 1 s on this machine."""
     took = []
     for _ in range(3):
         with browse("read") as seen:

@@ -1,8 +1,10 @@
 """Every page, in both themes, wide and narrow: whole, without faults, and for everyone (R9.1, R9.2;
 points 24, 38 and 39 of the brief)."""
 
+import re
+
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.system.harness import ROOT
 from tests.web.browsing import NARROW, WIDE, Theme
@@ -88,6 +90,24 @@ def test_every_page_is_whole_and_without_faults(browse: Browse, school: School, 
             wide[page] = too_wide(seen.page)
             assert seen.unexpected == [], page
     assert {page: found for page, found in wide.items() if found} == {}
+
+
+def test_a_narrow_page_has_four_places_and_more_at_its_foot(browse: Browse) -> None:
+    """R9.2, point 39: nothing scrolls sideways; what is rarely wanted is one press away."""
+    with browse("admin", viewport=NARROW) as seen:
+        page = seen.open("/")
+        below = page.get_by_role("navigation", name="Pages")
+        expect(below.get_by_role("link")).to_have_text(
+            ["Overview", "Tasks", "Schedules", "Dead letters"]
+        )
+        below.get_by_role("button", name="More").click()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("link", name="Workers", exact=True)).to_have_count(0)
+        below.get_by_role("button", name="More").click()
+        assert serious(page) == []
+        page.get_by_role("link", name="Workers", exact=True).click()
+        expect(page.get_by_role("heading", name=re.compile("Workers"))).to_be_visible()
+        expect(page.get_by_role("link", name="Tenants", exact=True)).to_have_count(0)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -28,6 +28,13 @@ describe("what was changed", () => {
       { name: "roles", before: undefined, after: '["read","submit"]' },
     ]);
   });
+  test("of something new only what was said is told", () => {
+    expect(changes("session.open", { name: "", slots: 8, queues: ["sms", "reports"], code: null })).toEqual([
+      { name: "slots", before: undefined, after: "8" },
+      { name: "queues", before: undefined, after: '["sms","reports"]' },
+    ]);
+    expect(changes("queue.update", { cap: [8, null] })).toEqual([{ name: "cap", before: "8", after: "none" }]);
+  });
   test("nothing is nothing", () => {
     expect(changes("task.update", null)).toEqual([]);
   });

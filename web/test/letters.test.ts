@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { body, chosen, narrowed, outcome, tenants, tried, words, type Group } from "../src/pages/dead-letters/letters";
+import { body, chosen, named, narrowed, outcome, tenants, tried, words, type Group } from "../src/pages/dead-letters/letters";
 
 const group = (kind: string, count: number, first: string, last: string, shape = ""): Group => ({
-  group: kind, kind, error_type: "HTTPError", shape, count, sample: "",
+  group: kind, kind, error_type: "HTTPError", shape, count, sample: "", reason: null, tenants: [],
   first_at: `2026-11-30T${first}:00Z`, last_at: `2026-11-30T${last}:00Z`,
 });
 const GROUPS = [group("a", 2, "09:00", "12:00", "503 from <url>"), group("b", 9, "08:00", "10:00"), group("c", 5, "10:00", "11:00")];
@@ -23,6 +23,18 @@ test.each([
 
 test("groups are found by the text of their error", () => {
   expect(chosen(GROUPS, " 503 FROM ", "count").map((one) => one.kind)).toEqual(["a"]);
+});
+
+test("a group's id is not read to people", () => {
+  expect(words({ error_group: "0f3a", tenant: "board" })).toBe("this group · tenant board");
+});
+
+test.each([
+  [["board", ""], "board, (none)"],
+  [["a", "b", "c", "d", "e", "f", "g"], "a, b, c, d, e and 2 more"],
+  [["x\u202ey"], "x\\u202ey"],
+])("the tenants %o are %s", (names, said) => {
+  expect(named(names)).toBe(said);
 });
 
 test("everything has to be said", () => {

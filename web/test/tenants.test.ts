@@ -43,6 +43,11 @@ test("only a limit of the tenant in all queues is its own", () => {
   expect(found[0]?.got).toBeUndefined();
 });
 
+test("the tenant that a key is bound to is there without settings", () => {
+  const found = rows([], undefined, [], true, "board");
+  expect(found.map((row) => [row.name, row.weight, row.got, row.usual])).toEqual([["board", 1, undefined, true]]);
+});
+
 test.each([
   [limit("sms", null), "queue sms"],
   [limit(null, ""), "tenant (none)"],

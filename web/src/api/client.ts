@@ -34,6 +34,7 @@ export interface Wanted<O> {
 
 let csrf = "";
 let onSignedOut: () => void = () => undefined;
+let onBarred: () => void = () => undefined;
 
 /** What changing calls prove that they come from this page with. */
 export function useToken(token: string): void {
@@ -43,6 +44,11 @@ export function useToken(token: string): void {
 /** What to do when the sign-in is over. */
 export function whenSignedOut(act: () => void): void {
   onSignedOut = act;
+}
+
+/** What to do when a key may not do what it was thought to. */
+export function whenBarred(act: () => void): void {
+  onBarred = act;
 }
 
 /** Read something; what is away for a moment is asked for again. */
@@ -111,6 +117,7 @@ async function call(method: string, path: string, wanted: Wanted<never>): Promis
   if (answer.ok) return answer;
   const problem = await problemOf(answer);
   if (problem.status === 401) onSignedOut();
+  if (problem.status === 403) onBarred();
   throw problem;
 }
 

@@ -270,7 +270,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List dead letters, newest first */
+        /** List dead letters, newest first or by their last error */
         get: operations["dead_letters_list"];
         put?: never;
         post?: never;
@@ -287,7 +287,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Group dead letters that failed alike, the largest group first */
+        /** Group dead letters that failed alike, the largest or the latest group first */
         get: operations["dead_letters_groups"];
         put?: never;
         post?: never;
@@ -1040,6 +1040,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stats/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show who got how much, step by step, against what they are due. */
+        get: operations["shares_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/stats/states": {
         parameters: {
             query?: never;
@@ -1081,7 +1098,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List tasks, newest first */
+        /** List tasks, newest first or in another order that has an index */
         get: operations["tasks_list"];
         put?: never;
         /** Store a task durably; answered after the commit it is part of. */
@@ -1446,16 +1463,6 @@ export interface components {
             tags?: string[];
         };
         /**
-         * ActionList
-         * @description Where the page begins and how long it is.
-         */
-        ActionList: {
-            /** @default 50 */
-            limit?: number;
-            /** @default null */
-            cursor?: string | null;
-        };
-        /**
          * ActionPage
          * @description Some of what there is, in order; `next` is the cursor of what follows, null at the end.
          */
@@ -1809,7 +1816,10 @@ export interface components {
         };
         /**
          * DeadLetterGroup
-         * @description Dead letters that failed alike; `sample` is the id of the newest.
+         * @description Dead letters that failed alike.
+         *
+         *     `sample` is the id of the newest, `reason` why that failed; `tenants` are those of the newest
+         *     twenty.
          */
         DeadLetterGroup: {
             group: string;
@@ -1820,6 +1830,8 @@ export interface components {
             first_at: string;
             last_at: string;
             sample: string;
+            reason: string | null;
+            tenants: string[];
         };
         /**
          * DeadLetterGroups
@@ -1866,7 +1878,7 @@ export interface components {
              * @default -created
              * @enum {unknown}
              */
-            order?: "-created";
+            order?: "-created" | "-finished_at";
             /** @default 50 */
             limit?: number;
             /** @default null */
@@ -2066,7 +2078,7 @@ export interface components {
         };
         /**
          * GroupList
-         * @description Of which dead letters, and how many groups.
+         * @description Of which dead letters, how many groups, and which come first.
          */
         GroupList: {
             tag?: string;
@@ -2090,9 +2102,17 @@ export interface components {
             payload?: {
                 [key: string]: string;
             };
+            /** @default -count */
+            order?: components["schemas"]["GroupOrder"];
             /** @default 50 */
             limit?: number;
         };
+        /**
+         * GroupOrder
+         * @description An order of groups of dead letters: the largest first, or what failed last.
+         * @enum {unknown}
+         */
+        GroupOrder: "-count" | "-last_at";
         /**
          * HandOut
          * @description A task under the fence of one hand-out.
@@ -2305,14 +2325,14 @@ export interface components {
          * @description Which limits to list, and where the page begins.
          */
         LimitsQuery: {
-            /** @default null */
-            queue?: string | null;
-            /** @default null */
-            tenant?: string | null;
             /** @default 50 */
             limit?: number;
             /** @default null */
             cursor?: string | null;
+            /** @default null */
+            queue?: string | null;
+            /** @default null */
+            tenant?: string | null;
         };
         /**
          * ListedSchedule
@@ -2430,15 +2450,15 @@ export interface components {
         Missed: "run_all" | "run_once" | "skip";
         /**
          * Named
-         * @description Which ones to list, and where the page begins.
+         * @description Which ones to list.
          */
         Named: {
-            /** @default null */
-            paused?: boolean | null;
             /** @default 50 */
             limit?: number;
             /** @default null */
             cursor?: string | null;
+            /** @default null */
+            paused?: boolean | null;
         };
         /**
          * NewKey
@@ -2536,17 +2556,35 @@ export interface components {
             };
         };
         /**
-         * Outcome
-         * @description What became of a change that was asked for.
+         * Order
+         * @description An order of a list; with a minus the largest comes first. Ids decide between equals.
          * @enum {unknown}
          */
-        Outcome: "failed" | "ok" | "refused";
+        Order: "-created" | "-finished_at" | "rank" | "run_at" | "started_at";
+        /**
+         * Outcome
+         * @description What became of a change that was asked for.
+         *
+         *     `begun` stays only of one whose server was killed before it could say more.
+         * @enum {unknown}
+         */
+        Outcome: "begun" | "failed" | "ok" | "refused";
         /**
          * Overlap
          * @description What becomes of a slot while an earlier run of the schedule is not over (R6.6).
          * @enum {unknown}
          */
         Overlap: "allow" | "cancel_previous" | "coalesce" | "queue" | "skip";
+        /**
+         * PageQuery
+         * @description How long the page is, and the cursor of the one before it.
+         */
+        PageQuery: {
+            /** @default 50 */
+            limit?: number;
+            /** @default null */
+            cursor?: string | null;
+        };
         /**
          * PayloadChange
          * @description The payload for its replay or retry.
@@ -3004,6 +3042,10 @@ export interface components {
          * @description Which schedules to list, and where the page begins.
          */
         SchedulesQuery: {
+            /** @default 50 */
+            limit?: number;
+            /** @default null */
+            cursor?: string | null;
             /** @default null */
             source?: string | null;
             /** @default null */
@@ -3017,10 +3059,6 @@ export interface components {
              * @enum {unknown}
              */
             view?: "full" | "runs";
-            /** @default 50 */
-            limit?: number;
-            /** @default null */
-            cursor?: string | null;
         };
         /**
          * ServerInfo
@@ -3073,12 +3111,12 @@ export interface components {
          * @description Which sessions to list, and where the page begins.
          */
         SessionsQuery: {
-            /** @default true */
-            live?: boolean;
             /** @default 50 */
             limit?: number;
             /** @default null */
             cursor?: string | null;
+            /** @default true */
+            live?: boolean;
         };
         /**
          * Severity
@@ -3092,6 +3130,43 @@ export interface components {
          * @enum {unknown}
          */
         Shape: "json" | "slack";
+        /**
+         * Shares
+         * @description Who got how much, step by step; steps in which nothing completed are left out.
+         */
+        Shares: {
+            as_of: string;
+            since: string;
+            until: string;
+            step_s: number;
+            items: components["schemas"]["SharesPoint"][];
+        };
+        /**
+         * SharesPoint
+         * @description Who got how much in one step; `completed` and `ran_s` are of all tenants.
+         */
+        SharesPoint: {
+            at: string;
+            completed: number | null;
+            ran_s: number | null;
+            tenants: components["schemas"]["TenantPart"][];
+        };
+        /**
+         * SharesQuery
+         * @description What to read: of the `most` tenants that got most, or of `tenant`; empty has no name.
+         */
+        SharesQuery: {
+            /** @default 1h */
+            since?: string;
+            /** @default null */
+            until?: string | null;
+            /** @default 1m */
+            step?: string;
+            /** @default null */
+            tenant?: string | null;
+            /** @default 5 */
+            most?: number;
+        };
         /**
          * Silence
          * @description For how long nobody is told; 0 ends it.
@@ -3141,12 +3216,12 @@ export interface components {
          * @description Before when to look back, and where the page begins.
          */
         SlotsQuery: {
-            /** @default null */
-            before?: string | null;
             /** @default 50 */
             limit?: number;
             /** @default null */
             cursor?: string | null;
+            /** @default null */
+            before?: string | null;
         };
         /**
          * State
@@ -3420,11 +3495,8 @@ export interface components {
              * @enum {unknown}
              */
             view?: "full" | "summary";
-            /**
-             * @default -created
-             * @enum {unknown}
-             */
-            order?: "-created";
+            /** @default -created */
+            order?: components["schemas"]["Order"];
             /** @default 50 */
             limit?: number;
             /** @default null */
@@ -3599,6 +3671,21 @@ export interface components {
             items: components["schemas"]["Tenant"][];
             next: string | null;
             as_of: string;
+        };
+        /**
+         * TenantPart
+         * @description What a tenant got in a step: tasks, seconds of run time, and which part of all that was.
+         *
+         *     `due` is its weight's part among all that got anything in the whole time. They are null for a
+         *     key that is bound to a tenant, and `due` where there were more tenants than are told apart.
+         */
+        TenantPart: {
+            tenant: string;
+            completed: number;
+            ran_s: number;
+            share: number | null;
+            time_share: number | null;
+            due: number | null;
         };
         /**
          * TenantServed
@@ -4092,7 +4179,10 @@ export interface operations {
     actions_start: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a repeat of the same request safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4134,7 +4224,7 @@ export interface operations {
             403: components["responses"]["403"];
             405: components["responses"]["405"];
             408: components["responses"]["408"];
-            /** @description Also: more_than_expected. */
+            /** @description Also: more_than_expected, request_in_progress. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4146,7 +4236,15 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             421: components["responses"]["421"];
-            422: components["responses"]["422"];
+            /** @description Also: key_reused. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -4695,7 +4793,7 @@ export interface operations {
                 };
                 discarded?: boolean;
                 view?: "full" | "summary";
-                order?: "-created";
+                order?: "-created" | "-finished_at";
                 limit?: number;
                 cursor?: string | null;
             };
@@ -4765,6 +4863,7 @@ export interface operations {
                 payload?: {
                     [key: string]: string;
                 };
+                order?: components["schemas"]["GroupOrder"];
                 limit?: number;
             };
             header?: never;
@@ -5277,9 +5376,9 @@ export interface operations {
     kinds_list: {
         parameters: {
             query?: {
-                paused?: boolean | null;
                 limit?: number;
                 cursor?: string | null;
+                paused?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -5390,10 +5489,10 @@ export interface operations {
     limits_list: {
         parameters: {
             query?: {
-                queue?: string | null;
-                tenant?: string | null;
                 limit?: number;
                 cursor?: string | null;
+                queue?: string | null;
+                tenant?: string | null;
             };
             header?: never;
             path?: never;
@@ -5744,9 +5843,9 @@ export interface operations {
     queues_list: {
         parameters: {
             query?: {
-                paused?: boolean | null;
                 limit?: number;
                 cursor?: string | null;
+                paused?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -6020,13 +6119,13 @@ export interface operations {
     schedules_list: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string | null;
                 source?: string | null;
                 kind?: string | null;
                 tenant?: string | null;
                 paused?: boolean | null;
                 view?: "full" | "runs";
-                limit?: number;
-                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -6473,7 +6572,10 @@ export interface operations {
     schedules_run_now: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a repeat of the same request safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 name: string;
             };
@@ -6505,7 +6607,7 @@ export interface operations {
             404: components["responses"]["404"];
             405: components["responses"]["405"];
             408: components["responses"]["408"];
-            /** @description Also: schedule_busy. */
+            /** @description Also: schedule_busy, request_in_progress. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6517,7 +6619,15 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             421: components["responses"]["421"];
-            422: components["responses"]["422"];
+            /** @description Also: key_reused. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -6527,9 +6637,9 @@ export interface operations {
     schedules_slots: {
         parameters: {
             query?: {
-                before?: string | null;
                 limit?: number;
                 cursor?: string | null;
+                before?: string | null;
             };
             header?: never;
             path: {
@@ -6592,9 +6702,9 @@ export interface operations {
     sessions_list: {
         parameters: {
             query?: {
-                live?: boolean;
                 limit?: number;
                 cursor?: string | null;
+                live?: boolean;
             };
             header?: never;
             path?: never;
@@ -7132,6 +7242,49 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    shares_get: {
+        parameters: {
+            query?: {
+                since?: string;
+                until?: string | null;
+                step?: string;
+                tenant?: string | null;
+                most?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Shares"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            /** @description Also: tenant_mismatch. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            405: components["responses"]["405"];
+            421: components["responses"]["421"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     states_get: {
         parameters: {
             query?: {
@@ -7219,7 +7372,7 @@ export interface operations {
                     [key: string]: string;
                 };
                 view?: "full" | "summary";
-                order?: "-created";
+                order?: components["schemas"]["Order"];
                 limit?: number;
                 cursor?: string | null;
             };
@@ -7843,9 +7996,9 @@ export interface operations {
     tenants_list: {
         parameters: {
             query?: {
-                paused?: boolean | null;
                 limit?: number;
                 cursor?: string | null;
+                paused?: boolean | null;
             };
             header?: never;
             path?: never;

@@ -5,7 +5,10 @@ import { Events, type Connection, type Heard, type Topic } from "../api/events";
 class Live {
   connection = $state<Connection>("off");
   #wanted = $state(true);
+  /** Since when there is no stream, in milliseconds on this machine's clock; undefined while there is one. */
+  lostAt = $state<number | undefined>();
   #events: Events | undefined;
+  #scope: string | undefined;
   #waiting = new Set<() => void>();
 
   /** Whether whoever looks wants it live; what was missed meanwhile is read once. */
@@ -18,11 +21,17 @@ class Live {
     if (wanted) for (const seen of this.#waiting) seen();
   }
 
+  /** Hear of what concerns this key; nothing changes if that is so already. */
   start(scope: string): void {
+    if (this.#events !== undefined && scope === this.#scope) return;
     this.stop();
+    this.#scope = scope;
     const events = new Events(scope);
     this.#events = events;
-    events.watch((connection) => (this.connection = connection));
+    events.watch((connection) => {
+      this.connection = connection;
+      this.lostAt = connection === "reconnecting" ? (this.lostAt ?? Date.now()) : undefined;
+    });
     events.start();
   }
 

@@ -9,12 +9,17 @@ import { live } from "./live.svelte";
 export type Me = components["schemas"]["Me"];
 export type Role = "submit" | "read" | "operate" | "admin" | "worker";
 
+const STRONGEST: readonly Role[] = ["admin", "operate", "read", "submit", "worker"];
+
 class Session {
   me = $state.raw<Me | undefined>();
   problem = $state.raw<Problem | undefined>();
   /** Whether it is known who is signed in, or that nobody is. */
   known = $state(false);
+  /** The role that lets this key do most. */
+  readonly role = $derived(STRONGEST.find((role) => this.may(role)));
 
+  /** Ask who is signed in; the server's time comes along. */
   async read(): Promise<void> {
     try {
       const me = await get("/v1/me");

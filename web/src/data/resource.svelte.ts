@@ -3,6 +3,7 @@
 import { asProblem, type Problem } from "../api/problems";
 import { clock } from "./clock.svelte";
 import { bucket } from "./bucket";
+import { busy } from "./busy.svelte";
 
 export class Resource<T> {
   data = $state.raw<T | undefined>();
@@ -13,6 +14,8 @@ export class Resource<T> {
   #load: (signal: AbortSignal) => Promise<T>;
   #stop: AbortController | undefined;
   #again = false;
+  /** Whether somebody waits for it: it is the first, or another one than before. */
+  #awaited = true;
 
   constructor(load: (signal: AbortSignal) => Promise<T>) {
     this.#load = load;
@@ -27,6 +30,8 @@ export class Resource<T> {
     const stop = new AbortController();
     this.#stop = stop;
     this.loading = true;
+    const awaited = this.#awaited;
+    if (awaited) busy.begin();
     try {
       do {
         this.#again = false;
@@ -37,10 +42,12 @@ export class Resource<T> {
         this.data = data;
         this.asOf = asked;
         this.problem = undefined;
+        this.#awaited = false;
       } while (this.#again);
     } catch (error) {
       if (!stop.signal.aborted) this.problem = asProblem(error);
     } finally {
+      if (awaited) busy.end();
       if (this.#stop === stop) {
         this.#stop = undefined;
         this.loading = false;
@@ -52,6 +59,7 @@ export class Resource<T> {
   use(load: (signal: AbortSignal) => Promise<T>): void {
     this.close();
     this.#load = load;
+    this.#awaited = true;
     void this.refresh();
   }
 

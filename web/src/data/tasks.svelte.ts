@@ -2,6 +2,7 @@
 
 import { get } from "../api/client";
 import type { components } from "../api/schema";
+import { left } from "../lib/left";
 import { bucket } from "./bucket";
 import { Resource } from "./resource.svelte";
 import { live } from "./live.svelte";
@@ -79,12 +80,10 @@ export class TaskPage {
 
   #patch(items: readonly Row[], whole: boolean): void {
     const now = new Map(items.map((row) => [row.id, row]));
-    // What newer ones pushed off the end of the page has not left.
-    const last = whole ? "" : (items.at(-1)?.id ?? "");
-    this.left = new Set(this.rows.filter((row) => !now.has(row.id) && row.id >= last).map((row) => row.id));
-    this.rows = this.rows.map((row) => now.get(row.id) ?? row);
     const shown = new Set(this.rows.map((row) => row.id));
     this.fresh = items.filter((row) => !shown.has(row.id)).length;
+    this.left = left([...shown], new Set(now.keys()), this.fresh, whole);
+    this.rows = this.rows.map((row) => now.get(row.id) ?? row);
   }
 
   /** A row that does not match any longer says what became of it. */

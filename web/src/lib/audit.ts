@@ -23,6 +23,8 @@ const PAGES: Readonly<Record<string, (target: string) => string>> = {
   key: () => "/access/keys?show=all",
 };
 
+const MADE = new Set(["create", "submit", "open", "start", "backfill", "run_now"]);
+
 /** The page of what an entry is about, or undefined if it is about many things or has no page. */
 export function pageOf(action: string, target: string | null): string | undefined {
   if (target === null || target === "" || /^[[{]/.test(target)) return undefined;
@@ -32,9 +34,11 @@ export function pageOf(action: string, target: string | null): string | undefine
 
 /** What was changed, field by field; what was made has no before. */
 export function changes(action: string, change: Readonly<Record<string, unknown>> | null): Change[] {
-  // A list of two is a change from one to the other, but in something new it is a list.
-  const made = action.endsWith(".create") || action.endsWith(".submit");
-  return Object.entries(change ?? {}).map(([name, value]) => {
+  // A list of two is a change from one to the other, but in something new it is a list; and what was
+  // not said of something new says nothing.
+  const made = MADE.has(action.split(".")[1] ?? "");
+  const entries = Object.entries(change ?? {}).filter(([, value]) => !made || (value !== null && value !== ""));
+  return entries.map(([name, value]) => {
     const pair = !made && Array.isArray(value) && value.length === 2;
     return {
       name,

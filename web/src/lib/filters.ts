@@ -19,10 +19,24 @@ export interface Chosen {
 }
 
 const PAYLOAD = "payload.";
+/** What the command line calls those that it has. */
 const FLAGS: Partial<Record<FilterName, string>> = {
-  error_type: "--error-type", error_group: "--group", q: "--id-prefix", created_from: "--created-from",
-  created_to: "--created-to", concurrency_key: "--concurrency-key",
+  queue: "--queue", kind: "--kind", tenant: "--tenant", tag: "--tag", schedule: "--schedule", key: "--key",
+  error_type: "--error", error_group: "--group", created_from: "--created-from", created_to: "--created-to",
 };
+/** What people call those whose names are not words. */
+const NAMES: Partial<Record<string, string>> = {
+  session: "worker", error_type: "error", error_group: "error group", concurrency_key: "gate",
+  q: "id or key begins", created_from: "submitted from", created_to: "submitted before", run_from: "due from",
+  run_to: "due before", finished_from: "finished from", finished_to: "finished before",
+};
+/** Parameters of the list's address that are no filters. */
+const OTHERS: readonly string[] = ["state", "cursor", "cols", "order"];
+
+/** Digits that a number of this language would not keep: they are sent as they were typed. */
+export class Digits {
+  constructor(readonly text: string) {}
+}
 
 /** The filters of an address. */
 export function read(query: URLSearchParams): Chosen {
@@ -46,6 +60,31 @@ export function asked(chosen: Chosen, state = chosen.state): Record<string, unkn
   return { ...states, ...chosen.values, ...payload };
 }
 
+/** An order that an index gives, and what it is called. */
+export interface Order {
+  readonly order: string;
+  readonly words: string;
+}
+
+/** The order that all tasks have. */
+export const NEWEST: Order = { order: "-created", words: "newest first" };
+
+/**
+ * In which order these tasks are listed: that of the line that they stand in, where there is one.
+ * `tenant` is that of the key, which then need not be in the address.
+ */
+export function order({ state, values }: Chosen, tenant?: string): Order {
+  if (state === "ready" && values.queue !== undefined && (values.tenant ?? tenant) !== undefined) {
+    return { order: "rank", words: "next in the lane first" };
+  }
+  if (state === "scheduled" && values.concurrency_key === undefined) {
+    return { order: "run_at", words: "due first, without what waits at a gate" };
+  }
+  if (state === "running") return { order: "started_at", words: "longest running first" };
+  if (state === "failed") return { order: "-finished_at", words: "failed last first" };
+  return NEWEST;
+}
+
 /** The filter of a bulk action: everything has to be said. */
 export function where(chosen: Chosen): Record<string, unknown> {
   const { payload, ...rest } = asked(chosen) as Record<string, unknown> & { payload?: object };
@@ -64,33 +103,61 @@ export function size(chosen: Chosen): number {
   return Object.keys(chosen.values).length + Object.keys(chosen.payload).length;
 }
 
-/** The same filter for the command line. */
-export function command(chosen: Chosen): string {
+/** What the address has besides, which nobody here knows: it is kept, and said. */
+export function unknown(query: URLSearchParams): string[] {
+  const known = new Set<string>([...FILTERS, ...OTHERS]);
+  return [...new Set(query.keys())].filter((name) => !known.has(name) && !name.startsWith(PAYLOAD));
+}
+
+/** JSON with every digit of the numbers that were typed. */
+export function written(body: unknown): string {
+  const kept: string[] = [];
+  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof Digits ? `\u0000${kept.push(value.text) - 1}` : value));
+  return text.replace(/"\\u0000(\d+)"/g, (_, n: string) => kept[Number(n)] ?? "null");
+}
+
+/** The same filter for the command line; undefined if that cannot say it. */
+export function command(chosen: Chosen): string | undefined {
+  if (Object.keys(chosen.payload).length > 0) return undefined;
   const words = ["rota", "list"];
   for (const state of chosen.state === "open" ? OPEN.split(",") : chosen.state === "all" ? [] : [chosen.state]) {
     words.push("--state", state);
   }
   for (const [name, value] of Object.entries(chosen.values)) {
-    words.push(FLAGS[name as FilterName] ?? `--${name}`, quoted(value));
+    const flag = FLAGS[name as FilterName];
+    if (flag === undefined) return undefined;
+    words.push(flag, quoted(value));
   }
   return words.join(" ");
+}
+
+/** What a filter is called. */
+export function named(name: string): string {
+  return NAMES[name] ?? name.replaceAll("_", " ");
+}
+
+/** Whether a filter is an instant. */
+export function isTime(name: string): boolean {
+  return /_(from|to)$/.test(name);
 }
 
 /** A filter in words: "queue sms". */
 export function said(name: string, value: string): string {
   const shown = value === "" ? "(none)" : value;
-  return `${name.replace("_", " ")} ${shown}`;
+  return `${named(name)} ${shown}`;
 }
 
 function scalar(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
+    if (typeof value === "number" && String(value) !== text.trim()) return new Digits(text.trim());
     return value !== null && typeof value === "object" ? text : value;
   } catch {
     return text;
   }
 }
 
-function quoted(text: string): string {
+/** A word for the shell. */
+export function quoted(text: string): string {
   return /^[\w.,:@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

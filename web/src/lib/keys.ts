@@ -19,6 +19,8 @@ export const BINDINGS = {
   up: { keys: "k", does: "Row before" },
   open: { keys: "o", does: "Open the row" },
   select: { keys: "x", does: "Select the row" },
+  extendDown: { keys: "Shift+J", does: "Select the next row as well" },
+  extendUp: { keys: "Shift+K", does: "Select the row before as well" },
   selectAll: { keys: "Shift+A", does: "Select all that match" },
   older: { keys: "]", does: "Next page" },
   newer: { keys: "[", does: "Page before" },
@@ -28,6 +30,8 @@ export const BINDINGS = {
   pause: { keys: "p", does: "Pause or resume" },
   edit: { keys: "e", does: "Edit" },
   copyId: { keys: "y", does: "Copy the id" },
+  copyLink: { keys: "Shift+Y", does: "Copy the link, its times fixed" },
+  menu: { keys: ".", does: "Open the menu" },
   live: { keys: "l", does: "Live updates on or off" },
   back: { keys: "Escape", does: "One step back" },
 } as const satisfies Record<string, Binding>;

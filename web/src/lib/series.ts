@@ -22,12 +22,19 @@ export interface Series {
 
 const NOTHING = { submitted: 0, completed: 0, failed: 0, cancelled: 0, lateness: { p50_s: null, p99_s: null } };
 
+/** Where the steps between two instants (milliseconds) begin, in seconds since 1970. */
+export function steps(from: number, to: number, step: number): number[] {
+  const first = Math.ceil(from / 1000 / step) * step;
+  const found: number[] = [];
+  for (let at = first; at * 1000 <= to; at += step) found.push(at);
+  return found;
+}
+
 /** A value for every step between two instants (milliseconds); a step without a point is zero. */
 export function series(points: readonly Point[], from: number, to: number, step: number): Series {
   const known = new Map(points.map((point) => [Math.floor(Date.parse(point.at) / 1000), point]));
   const found: Series = { times: [], arriving: [], leaving: [], failing: [], late50: [], late99: [] };
-  const first = Math.ceil(from / 1000 / step) * step;
-  for (let at = first; at * 1000 <= to; at += step) {
+  for (const at of steps(from, to, step)) {
     const point = known.get(at) ?? NOTHING;
     // The last step is not over: its rate counts what has passed of it.
     const seconds = Math.max(1, Math.min(step, to / 1000 - at));
@@ -41,16 +48,31 @@ export function series(points: readonly Point[], from: number, to: number, step:
   return found;
 }
 
-const RANGES: Readonly<Record<string, number>> = { "15m": 900, "1h": 3600, "6h": 21_600, "1d": 86_400, "7d": 604_800 };
-export const RANGE_NAMES = Object.keys(RANGES);
+export const RANGES: readonly { readonly name: string; readonly text: string; readonly seconds: number }[] = [
+  { name: "15m", text: "Last 15 min", seconds: 900 },
+  { name: "1h", text: "Last hour", seconds: 3600 },
+  { name: "6h", text: "Last 6 h", seconds: 21_600 },
+  { name: "1d", text: "Last day", seconds: 86_400 },
+  { name: "7d", text: "Last 7 days", seconds: 604_800 },
+];
 
 /** The instants (milliseconds) that an address shows: a range up to now, or fixed ones. */
 export function span(query: URLSearchParams, now: number): { from: number; to: number; fixed: boolean } {
   const from = Date.parse(query.get("from") ?? "");
   const to = Date.parse(query.get("to") ?? "");
   if (Number.isFinite(from) && Number.isFinite(to) && to > from) return { from, to, fixed: true };
-  const seconds = RANGES[query.get("range") ?? "1h"] ?? 3600;
+  const seconds = RANGES.find((range) => range.name === query.get("range"))?.seconds ?? 3600;
   return { from: now - seconds * 1000, to: now, fixed: false };
+}
+
+/** The address with the times that are shown now, for whoever looks later. */
+export function frozen(address: string, now: number): string {
+  const url = new URL(address);
+  const { from, to } = span(url.searchParams, now);
+  url.searchParams.delete("range");
+  url.searchParams.set("from", new Date(from).toISOString());
+  url.searchParams.set("to", new Date(to).toISOString());
+  return url.href;
 }
 
 /** A step in seconds that makes at most `most` points of a span, whole minutes. */

@@ -6,5 +6,7 @@ export interface Column<T> {
   readonly title: string;
   readonly number?: boolean;
   readonly width?: string;
+  /** Where a row is two lines: `lead` stands on the first one, without its title; `not` is left out. */
+  readonly narrow?: "lead" | "not" | undefined;
   readonly cell: Snippet<[T]>;
 }

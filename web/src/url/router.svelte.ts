@@ -2,17 +2,46 @@
 
 import { match, type Match } from "./routes";
 
+/** For how long a page may take to be as tall as it was, in milliseconds. */
+const GROWS = 1500;
+
+interface Remembered {
+  readonly scroll: number;
+  readonly kept: unknown;
+}
+
 class Router {
   path = $state(location.pathname);
   query = $state.raw(new URLSearchParams(location.search));
   readonly here: Match = $derived(match(this.path));
+  #keeper: (() => unknown) | undefined;
 
   constructor() {
     // The one-time code of a ready link is taken by the page that signs in.
     if (location.hash.startsWith("#code=") && location.pathname !== "/login") {
       this.go(`/login${location.hash}`, { replace: true });
     }
-    addEventListener("popstate", () => this.#read());
+    addEventListener("popstate", () => {
+      this.#read();
+      this.#scrolled();
+    });
+    // A page is as tall as it was only once it has read what it shows, which no browser waits for.
+    history.scrollRestoration = "manual";
+    addEventListener("pagehide", () => this.#remember());
+    this.#scrolled();
+  }
+
+  /** What the page of before kept for whoever comes back to this address. */
+  get kept(): unknown {
+    return (history.state as Remembered | null)?.kept;
+  }
+
+  /** Keep what `what` returns for whoever comes back; the returned function ends it. */
+  keeping(what: () => unknown): () => void {
+    this.#keeper = what;
+    return () => {
+      if (this.#keeper === what) this.#keeper = undefined;
+    };
   }
 
   /** Show another address; `replace` leaves no entry to come back to. */
@@ -20,7 +49,8 @@ class Router {
     const target = new URL(address, location.href);
     if (target.origin !== location.origin) return;
     if (target.href === location.href) return;
-    history[replace ? "replaceState" : "pushState"](null, "", target);
+    if (!replace) this.#remember();
+    history[replace ? "replaceState" : "pushState"](replace ? history.state : null, "", target);
     this.#read();
     if (!replace) scrollTo(0, 0);
   }
@@ -49,6 +79,31 @@ class Router {
     if (link.origin !== location.origin || link.pathname.startsWith("/v1/")) return;
     event.preventDefault();
     this.go(link.href);
+  }
+
+  #remember(): void {
+    history.replaceState({ scroll: scrollY, kept: this.#keeper?.() } satisfies Remembered, "");
+  }
+
+  /** Scroll to where one was, as soon as the page is tall enough, unless somebody moves before. */
+  #scrolled(): void {
+    const wanted = (history.state as Remembered | null)?.scroll ?? 0;
+    const until = performance.now() + GROWS;
+    const stop = new AbortController();
+    for (const moved of ["wheel", "pointerdown", "keydown", "touchstart"]) {
+      addEventListener(moved, () => stop.abort(), { signal: stop.signal, passive: true });
+    }
+    const look = (): void => {
+      if (stop.signal.aborted) return;
+      const there = document.documentElement.scrollHeight - innerHeight >= wanted;
+      if (!there && performance.now() < until) {
+        requestAnimationFrame(look);
+        return;
+      }
+      scrollTo(0, wanted);
+      stop.abort();
+    };
+    requestAnimationFrame(look);
   }
 
   #read(): void {

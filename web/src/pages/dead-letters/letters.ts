@@ -1,7 +1,7 @@
 /** Which dead letters an address means, and how what was done with them is said. */
 
 import type { components } from "../../api/schema";
-import { exact, plural } from "../../lib/format";
+import { cut, exact, plural, visible } from "../../lib/format";
 
 export type Letter = components["schemas"]["TaskSummary"];
 export type Group = components["schemas"]["DeadLetterGroup"];
@@ -25,7 +25,8 @@ export function narrowed(query: URLSearchParams): Record<string, string> {
 
 /** A filter in words: "kind send_result · tenant (none)". */
 export function words(filter: Readonly<Record<string, string>>): string {
-  const parts = Object.entries(filter).map(([name, value]) => `${name.replace("_", " ")} ${value || "(none)"}`);
+  // A group's id says nothing to anybody; what it is stands above.
+  const parts = Object.entries(filter).map(([name, value]) => (name === "error_group" ? "this group" : `${name} ${value || "(none)"}`));
   return parts.length === 0 ? "all dead letters" : parts.join(" · ");
 }
 
@@ -81,6 +82,12 @@ export function tried(states: readonly string[]): string {
     open > 0 ? `${plural(open, "is", "are")} not over yet` : "",
   ];
   return parts.filter((part) => part !== "").join(", ");
+}
+
+/** Names of tenants: "board, college, (none) and 3 more". */
+export function named(names: readonly string[], most = 5): string {
+  const shown = names.slice(0, most).map((name) => (name === "" ? "(none)" : visible(cut(name, 24)))).join(", ");
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
 }
 
 /** Whom they belong to: "board 40, college 4", the largest first. */

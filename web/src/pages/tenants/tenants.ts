@@ -37,12 +37,14 @@ export function wanting(tenants: readonly Tenant[], served: Served | undefined):
   return [...names].map((name) => ({ name, weight: weights.get(name) ?? 1 }));
 }
 
-/** The rows of the list, by name. */
-export function rows(tenants: readonly Tenant[], served: Served | undefined, limits: readonly Limit[], whole: boolean): Row[] {
+/** The rows of the list, by name; `own` is the tenant that a key is bound to, which is there in any case. */
+export function rows(
+  tenants: readonly Tenant[], served: Served | undefined, limits: readonly Limit[], whole: boolean, own?: string | null,
+): Row[] {
   const known = new Map(tenants.map((one) => [one.name, one]));
   const got = new Map((served?.items ?? []).map((one) => [one.tenant, one.share]));
   const parts = wanting(tenants, served);
-  const names = whole ? new Set([...known.keys(), ...got.keys()]) : new Set(known.keys());
+  const names = new Set([...known.keys(), ...(whole ? got.keys() : []), ...(own === undefined || own === null ? [] : [own])]);
   return [...names].sort().map((name) => {
     const one = known.get(name) ?? { ...NOTHING, name };
     const others = parts.filter((part) => part.name !== name);

@@ -1,0 +1,68 @@
+"""An hour that a school could have had, for the pictures: what its processes would have counted."""
+
+import asyncio
+from collections.abc import Iterator
+from math import pi, sin
+from pathlib import Path
+
+from rota import Rota
+from rota.clock import Rng, new_rng
+from rota.config import MINUTE, SECOND
+from rota.engine import Engine
+from rota.figures import LATENESS, PLACES, RUNS, WAITS, Counted, Measure
+from rota.model import Micros
+from rota.policy.histogram import add, add_micros
+from rota.service import Got
+from tests.support.places import Place
+
+MINUTES = 59
+QUEUES = {"sms": ("send_result", 900, 0.4), "reports": ("morning_report", 40, 3.0)}
+"""By queue: the kind, about how many tasks a minute, and how long one takes in seconds."""
+PARTS = {"board": 0.52, "college": 0.3, "": 0.18}
+TALLY = "insert into tally (minute, queue, kind, state, count) values ({}, '{}', '{}', '{}', {})"
+
+
+def give_past(app: Rota, path: Path, now: Micros) -> None:
+    """Write the hour before `now` into the statistics of a store on SQLite."""
+    engine = app.connect()
+    assert isinstance(engine, Engine)
+    rng, place = new_rng(7), Place("sqlite", str(path))
+
+    async def write() -> None:
+        await engine.open()
+        begin = now - now % MINUTE
+        for n in range(MINUTES, 0, -1):
+            done = 0
+            for queue, (kind, many, _) in QUEUES.items():
+                count = round(many * (1 + 0.5 * sin(n / MINUTES * 2 * pi) + rng.uniform(-0.1, 0.1)))
+                done += count
+                failed = sum(rng.random() < 0.004 for _ in range(count))
+                at = begin - n * MINUTE
+                await engine.store.add_statistics([counted(at, queue, count, rng)])
+                for state, number in (("completed", count - failed), ("failed", failed)):
+                    await place.run(TALLY.format(at, queue, kind, state, number))
+            await engine.store.add_service(list(_got(begin - n * MINUTE, done, rng)))
+        await engine.close()
+
+    asyncio.run(write())
+
+
+def counted(at: Micros, queue: str, count: int, rng: Rng) -> Counted:
+    """Return what was counted of a queue in a minute in which so many tasks were done."""
+    kind, _, took = QUEUES[queue]
+    counts = [0] * PLACES
+    late = [round(rng.lognormvariate(-4.5, 0.7) * SECOND) for _ in range(count)]
+    ran = [rng.lognormvariate(0, 0.4) * took for _ in range(count)]
+    counts[Measure.SUBMITTED] = counts[Measure.STARTED] = count
+    counts[Measure.WAITED] = counts[Measure.LATE] = sum(late)
+    counts[Measure.RAN] = round(sum(ran) * SECOND)
+    add_micros(counts, WAITS, late)
+    add_micros(counts, LATENESS, late)
+    add(counts, RUNS, ran)
+    return Counted(at, MINUTE, queue, kind, {p: n for p, n in enumerate(counts) if n})
+
+
+def _got(at: Micros, done: int, rng: Rng) -> Iterator[Got]:
+    for tenant, part in PARTS.items():
+        count = round(done * part * rng.uniform(0.85, 1.15))
+        yield Got(at, MINUTE, tenant, count, round(count * rng.uniform(0.4, 0.6) * SECOND))
