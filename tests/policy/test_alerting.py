@@ -83,6 +83,15 @@ def test_an_alert_fires_when_the_figure_was_too_high_for_long_enough(
         assert verdict.new.state(NOW) is state
 
 
+def test_a_clock_that_is_set_back_begins_the_hold_anew() -> None:
+    """Case B166: an hour back must not mean an hour of silence."""
+    (verdict,) = judged(150, an_alert(since=NOW + HOUR))
+
+    assert (verdict.new, verdict.tell) == (None, False)
+    fired = an_alert(since=NOW + HOUR, fired_at=NOW + HOUR, told_at=NOW + HOUR)
+    assert judged(150, fired) == []
+
+
 def test_without_a_hold_it_fires_at_once() -> None:
     (verdict,) = judged(150, rule=structs.replace(RULE, hold=0))
 

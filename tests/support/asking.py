@@ -155,5 +155,7 @@ class KnownKeys:
         scope = Scope(tenant=tenant) if tenant else EVERYTHING
         return Caller.of(word, word, (Role(name),), scope)
 
+    async def enter(self, call: Call) -> None: ...
+
     async def leave(self, call: Call, answer: Answer | None, error: Exception | None) -> None:
         self.left.append((call, answer, error))

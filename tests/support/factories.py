@@ -72,6 +72,7 @@ class Make:
             "slots": 10,
             "started_at": NOW,
             "lease_until": NOW + LEASE,
+            "heard_at": fields.get("started_at", NOW),
         }
         return Session(**defaults | fields)
 

@@ -30,6 +30,7 @@ TABLES = (
     "setting",
     "lane_limit",
     "statistic",
+    "service",
     "duty",
     "action",
     "access_key",

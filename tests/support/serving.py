@@ -1,6 +1,7 @@
 """A server that really listens, in a thread of its own; one store after the other behind it."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ class EveryKey:
         roles = (Role(name),) if name in set(Role) else EVERY_ROLE
         return Caller.of(word, word, roles, Scope(tenant=tenant) if tenant else EVERYTHING)
 
+    async def enter(self, call: Call) -> None: ...
+
     async def leave(self, call: Call, answer: Answer | None, error: Exception | None) -> None:
         pass
 
@@ -67,6 +70,20 @@ class Same:
 
     def observe(self, store_time: Micros, received: float) -> None:
         """Leave the clock as it is."""
+
+
+def wait_for_listener(port: int, seconds: float = 30.0) -> None:
+    """Wait until somebody accepts connections there: a port is taken a little before that."""
+    clock = SystemClock()
+    end = clock.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            assert clock.monotonic() < end, f"nobody listens on port {port}"
+            threading.Event().wait(0.005)
+        else:
+            return
 
 
 class Served:

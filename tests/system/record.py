@@ -28,6 +28,7 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._released = path.with_suffix(".released")
 
     def add(self, what: str, ctx: Context, n: int) -> None:
         """Write down what a handler does now."""
@@ -37,6 +38,15 @@ class Record:
             os.write(file, msgspec.json.encode(event) + b"\n")
         finally:
             os.close(file)
+
+    def release(self) -> None:
+        """Let the handlers end that burn time."""
+        self._released.touch()
+
+    @property
+    def released(self) -> bool:
+        """Say whether they may."""
+        return self._released.exists()
 
     def events(self, what: str = "", n: int | None = None) -> list[Event]:
         """Return the events in the order in which they were written, all or of one sort."""

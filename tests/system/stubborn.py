@@ -1,4 +1,4 @@
-"""Handlers that do not listen, and others that tell how far they are."""
+"""Handlers that do not listen, that outlive their session, and that tell how far they are."""
 
 import asyncio
 import os
@@ -9,10 +9,13 @@ from rota import Context, Rota
 from tests.system.provider import Provider
 from tests.system.record import Record
 
+LOOK_EVERY = 0.02
+
 
 def add_stubborn(app: Rota, record: Record) -> None:
     """Register the handlers with an app."""
     _add_deaf(app, record)
+    _add_outliving(app, record)
     _add_telling(app, record)
 
 
@@ -30,6 +33,27 @@ def _add_deaf(app: Rota, record: Record) -> None:
     def deaf_in_thread(ctx: Context, n: int, seconds: float) -> None:
         record.add("start", ctx, n)
         time.sleep(seconds)
+        record.add("end", ctx, n)
+
+
+def _add_outliving(app: Rota, record: Record) -> None:
+    """Register what runs, at its first hand-out, until a later one of it has ended."""
+
+    def overtaken(n: int) -> bool:
+        return any(event.fence > 1 for event in record.events("end", n))
+
+    @app.task
+    async def outlive(ctx: Context, n: int) -> None:
+        record.add("start", ctx, n)
+        while ctx.fence == 1 and not overtaken(n):  # noqa: ASYNC110 - told by another process
+            await asyncio.sleep(LOOK_EVERY)
+        record.add("end", ctx, n)
+
+    @app.task
+    def outlive_in_thread(ctx: Context, n: int) -> None:
+        record.add("start", ctx, n)
+        while ctx.fence == 1 and not overtaken(n):
+            time.sleep(LOOK_EVERY)
         record.add("end", ctx, n)
 
 

@@ -41,22 +41,22 @@ def test_a_hundred_tasks_that_do_not_listen_are_ended_by_their_deadline(site: Si
     worker = site.start_worker(lease=LEASE, concurrency=100)
     site.started(range(100))
     site.submit("note", range(100, 110))
-    deadline = time.monotonic() + 3.0
-    cancel(site, ids, 3.0)
+    deadline = time.monotonic() + 2.0
+    cancel(site, ids, 2.0)
     cancelled(site, 100)
     late = time.monotonic() - deadline
     site.completed(10)
 
     assert late < SOON
     assert {event.pid for event in site.record.events("end")} == {worker.pid}
-    assert stays(lambda: site.count(State.CANCELLED) == 100, 1.0)
+    assert stays(lambda: site.count(State.CANCELLED) == 100, 0.5)
     worker.terminate()
     assert worker.ended() == 0
 
 
 def test_what_holds_up_its_worker_loses_its_task_and_its_report_is_refused(site: Site) -> None:
     """R5.2, R3.2: the worker cannot even hear of it; another takes the task away in time."""
-    (task_id,) = site.submit("burn", range(1), seconds=8.0)
+    (task_id,) = site.submit("burn", range(1), seconds=60.0)
     first = site.start_worker(lease=LEASE, concurrency=1)
     site.started(range(1))
     site.start_worker(lease=LEASE)
@@ -65,6 +65,7 @@ def test_what_holds_up_its_worker_loses_its_task_and_its_report_is_refused(site:
     cancelled(site, 1, 1.0 + SOON + 1.0)
     seen = time.monotonic()
     before = site.rows("select * from finished")
+    site.record.release()
     wait_until(lambda: "1 results were refused" in first.log)
 
     assert site.record.events("end")[0].at > seen

@@ -165,6 +165,8 @@ def test_its_link_logs_in_once_and_enter_prints_another(dev: Dev) -> None:
     assert dev.ask("POST", "/v1/login", {"code": code}, **headers)[0] == 401
     os.write(dev.keyboard, b"\n")
     assert len(set(dev.links(2))) == 2
+    # No key is needed to begin, so none is asked for.
+    assert "rota keys create" not in dev.said
 
 
 def test_it_follows_the_code_and_a_mistake_leaves_the_last_good_state(dev: Dev, app: Rota) -> None:

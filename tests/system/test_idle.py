@@ -48,8 +48,9 @@ def test_an_idle_worker_costs_next_to_nothing(
     assert (rate > 0) == postgres
 
 
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
 def test_a_worker_does_not_grow_with_what_it_has_done(site: Site) -> None:
-    """Case B148: results that nobody reads, errors and reports leave nothing behind."""
+    """Case B148: as test_memory_slope has it on SQLite, for longer."""
     worker = site.start_worker(concurrency=50)
     _drain(site, TASKS)
     before = psutil.Process(worker.pid).memory_info().rss

@@ -24,9 +24,9 @@ def pool_of(worker: WorkerProcess, count: int = SIZE) -> list[int]:
 
 
 def test_a_process_that_burns_time_keeps_its_lease(site: Site) -> None:
-    """Case B130, R3.1: four lease lengths of pure Python."""
+    """Case B130, R3.1: several lease lengths of pure Python."""
     with_heavy(site.app, site.record)
-    site.submit("burn_in_process", range(1), seconds=4 * LEASE)
+    site.submit("burn_in_process", range(1), seconds=2.5 * LEASE)
     site.start_worker(lease=LEASE, concurrency=1, pool=1)
     site.started(range(1))
     site.start_worker(lease=LEASE)

@@ -46,6 +46,10 @@ def app(served: Served) -> Iterator[Rota]:
         def send_result(phone: str) -> str:
             raise AssertionError("this runs elsewhere")
 
+        @app.task(queue="sms", priority=0)
+        def of_others() -> None:
+            raise AssertionError("this waits for a worker that has it")
+
         yield app
 
 
@@ -68,7 +72,8 @@ def wait_for(app: Rota, state: State, count: int, seconds: float = 40) -> None:
 
 def test_a_worker_in_another_language_does_the_work(served: Served, app: Rota) -> None:
     """R8.4: each task once, its result kept, and an orderly end at SIGTERM (R3.6)."""
-    app.submit_many(app.call("send_result", {"phone": f"+{n}"}) for n in range(MANY))
+    other = app.call("of_others", {})
+    app.submit_many([other, *(app.call("send_result", {"phone": f"+{n}"}) for n in range(MANY))])
     worker = start(served)
     try:
         wait_for(app, State.COMPLETED, MANY)
@@ -77,9 +82,11 @@ def test_a_worker_in_another_language_does_the_work(served: Served, app: Rota) -
     finally:
         worker.kill()
 
-    found = app.tasks.list(limit=MANY)
+    found = app.tasks.list(limit=MANY, kind="send_result")
     assert {task.result for task in found} == {f"sent to +{n} under fence 1" for n in range(MANY)}
     assert {task.attempt for task in found} == {1}
+    (left,) = app.tasks.list(kind="of_others")
+    assert (left.state, left.attempt, left.errors) == (State.READY, 0, ())
 
 
 def test_what_a_killed_worker_held_runs_elsewhere(served: Served, app: Rota) -> None:

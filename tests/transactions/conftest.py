@@ -49,7 +49,9 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 
 
 @pytest.fixture
-def place(request: pytest.FixtureRequest, tmp_path: Path, runner: asyncio.Runner) -> Place:
+def place(
+    request: pytest.FixtureRequest, tmp_path: Path, runner: asyncio.Runner, migrated_file: Path
+) -> Place:
     """A migrated place for the caller's dialect, with a table of the caller's own: `orders`."""
     kind = request.getfixturevalue("kind") if "kind" in request.fixturenames else None
     dialect = request.param if hasattr(request, "param") else kind.dialect if kind else "postgres"
@@ -57,15 +59,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, runner: asyncio.Runner
         place = Place("sqlite", str(tmp_path / "rota.db"))
     else:
         place = Place("postgres", request.getfixturevalue("database"))
-        runner.run(place.clear())
-    runner.run(_prepare(place))
+    runner.run(_prepare(place, migrated_file))
     return place
 
 
-async def _prepare(place: Place) -> None:
-    store = place.store()
-    await store.migrate()
-    await store.close()
+async def _prepare(place: Place, migrated_file: Path) -> None:
+    await place.prepare(migrated_file)
     orders = ORDERS[place.dialect]
     await place.run(f"drop table if exists {orders}; create table {orders} (n integer)")
 
