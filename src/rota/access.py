@@ -107,11 +107,22 @@ class Via(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of a change that was asked for."""
+    """What became of a change that was asked for.
 
+    `begun` stays only of one whose server was killed before it could say more.
+    """
+
+    BEGUN = "begun"
     OK = "ok"
     REFUSED = "refused"
     FAILED = "failed"
+
+
+BEGUN_MARK = "~"
+"""At the end of the id of an entry that a change begins with; the one that tells its end has none.
+
+Both stay in the store, and of what has ended only the end is read.
+"""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

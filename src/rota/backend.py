@@ -25,6 +25,7 @@ from rota.model import (
     Task,
     TaskFilter,
 )
+from rota.orders import GroupOrder
 from rota.policy.lifecycle import Ending
 from rota.policy.retry import Backoff
 from rota.remote import Numbered
@@ -140,8 +141,10 @@ class Backend(Access, Statistics, Alerts, Submissions, Actions, Remote, Diagnosi
         """Undo a discard."""
         ...
 
-    async def groups(self, where: TaskFilter, limit: int) -> list[DeadLetterGroup]:
-        """Return the groups of dead letters, the largest first."""
+    async def groups(
+        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+    ) -> list[DeadLetterGroup]:
+        """Return the first groups of dead letters in this order."""
         ...
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:

@@ -101,8 +101,8 @@ class Client:
         self.portal = Portal()
         self.backend = self._connect()
         self._opened: asyncio.Task[None] | None = None
-        self._plain: Outbox | None = None
-        self._keyed: Outbox | None = None
+        self._plain: Outbox[NewTask, Accepted] | None = None
+        self._keyed: Outbox[NewTask, Accepted] | None = None
         self._home: Home | None = None
 
     # -- single submits -------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class Client:
         now = self.backend.clock.now()
         return call.task(self._ids.new(now), now)
 
-    def _outbox(self, task: NewTask) -> Outbox:
+    def _outbox(self, task: NewTask) -> Outbox[NewTask, Accepted]:
         if self.portal.forked:
             self._start()
         if self._plain is None or self._keyed is None:

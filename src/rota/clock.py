@@ -255,3 +255,8 @@ def entropy(count: int) -> bytes:
 def wall() -> Micros:
     """Return the wall clock of this machine: the store's clock where the store is a local file."""
     return time.time_ns() // 1000
+
+
+def lap() -> float:
+    """Return seconds that only go forward: how long real work took, never when it was."""
+    return time.perf_counter()

@@ -9,6 +9,7 @@ from rota.config import SECOND
 from rota.errors import InvalidTask, StoreUnavailable, TaskFailed, TaskNotFound
 from rota.facts import gathered
 from rota.model import DeadLetterGroup, Micros, Session, State, Task, TaskFilter
+from rota.orders import GroupOrder
 from rota.policy.explain import explain
 from rota.policy.reasons import Explanation
 from rota.registry import Registry
@@ -53,12 +54,14 @@ class Insights:
         backend = await self._opened()
         return await backend.count(where, cap)
 
-    async def groups(self, where: TaskFilter, limit: int = PAGE) -> list[DeadLetterGroup]:
-        """Return the groups of dead letters that are to be dealt with, the largest first (R4.4)."""
+    async def groups(
+        self, where: TaskFilter, limit: int = PAGE, order: GroupOrder = GroupOrder.COUNT
+    ) -> list[DeadLetterGroup]:
+        """Return the first groups of dead letters that are to be dealt with (R4.4)."""
         if not 1 <= limit <= PAGE_MOST:
             raise InvalidTask("limit", f"must lie between 1 and {PAGE_MOST}, not {limit}")
         backend = await self._opened()
-        return await backend.groups(where, limit)
+        return await backend.groups(where, limit, order)
 
     async def sessions(self, *, live: bool = True) -> list[Session]:
         """Return the workers' sessions, newest first; all of them unless only the live ones."""

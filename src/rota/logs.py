@@ -34,6 +34,20 @@ FIELDS = (
 )
 """What a record may carry besides its message, in the order in which it is written."""
 
+LOGGERS = (
+    "rota.alerts",
+    "rota.engine",
+    "rota.node",
+    "rota.run",
+    "rota.schedules",
+    "rota.server",
+    "rota.store",
+    "rota.task",
+    "rota.worker",
+)
+"""The loggers of processes that run for long."""
+LOGGERS_MOST = 100
+
 TEXT_CHARS = 16 * 1024
 """A message or a traceback longer than this is cut: a line of a log has to be read by machines."""
 
@@ -81,6 +95,39 @@ class JsonLines(logging.Formatter):
                 shown["error.traceback"] = scrubbed(self.formatException(record.exc_info))
         # Nothing in a text can begin a line (S10, case B179): JSON escapes most breaks by itself.
         return msgspec.json.encode(shown).decode().translate(_BREAKS)
+
+
+class Troubles(logging.Handler):
+    """Counts warnings and errors by logger and level, so that each can be watched (R9.3).
+
+    It writes nothing. Of loggers so many have names of their own, all others are `_other`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.counts = {(name, level): 0 for name in LOGGERS for level in ("warning", "error")}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count a record."""
+        level = "error" if record.levelno >= logging.ERROR else "warning"
+        key = (record.name, level)
+        if key not in self.counts and len(self.counts) >= LOGGERS_MOST:
+            key = ("_other", level)
+        self.counts[key] = self.counts.get(key, 0) + 1
+
+
+troubles = Troubles()
+"""What has been logged in this process, once `count_troubles` was called."""
+
+
+def count_troubles() -> None:
+    """Count what Rota's loggers warn of from now on.
+
+    Only where logs are set up: a logger with a handler of its own does not fall back to stderr.
+    """
+    logger = logging.getLogger("rota")
+    if troubles not in logger.handlers:
+        logger.addHandler(troubles)
 
 
 def scrubbed(text: str) -> str:

@@ -227,7 +227,8 @@ class Session(Struct, frozen=True):
     `process` says which process of which machine it is, so that its neighbours can see its death
     (see `rota.node.neighbours`); "" where that cannot be known. `owner` is the id of the key by
     which it came through a server, "" where it reaches the store directly. `drain_at` is when it
-    was asked to end in good order.
+    was asked to end in good order, `heard_at` when it last renewed its lease: the store writes it,
+    and it is 0 if a process of an older version opened the session.
     """
 
     id: str
@@ -244,6 +245,7 @@ class Session(Struct, frozen=True):
     process: str = ""
     owner: str = ""
     drain_at: Micros | None = None
+    heard_at: Micros = 0
 
 
 class AttemptError(Struct, frozen=True, omit_defaults=True):
@@ -348,7 +350,10 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
 
 
 class DeadLetterGroup(Struct, frozen=True):
-    """Dead letters that failed alike (R4.4); `sample` is the id of the newest."""
+    """Dead letters that failed alike (R4.4); `sample` is the id of the newest.
+
+    `reason` is that of the newest, `tenants` are those of the newest twenty.
+    """
 
     id: str
     kind: str
@@ -358,6 +363,8 @@ class DeadLetterGroup(Struct, frozen=True):
     first_at: Micros
     last_at: Micros
     sample: str
+    reason: str | None = None
+    tenants: list[str] = []
 
 
 class Retention(Struct, frozen=True):

@@ -34,16 +34,26 @@ class BackfillReport(Struct, frozen=True):
     dry_run: bool = False
 
 
-async def run_now(client: Client, ids: Ids, name: str, *, force: bool) -> Accepted:
-    """Make a task of a schedule that stands for no slot and runs now, or waits at its gate."""
+async def run_now(
+    client: Client, ids: Ids, name: str, *, force: bool, task_id: str | None = None
+) -> Accepted:
+    """Make a task of a schedule that stands for no slot and runs now, or waits at its gate.
+
+    With a `task_id` that was made for this a repeat finds the task of the first call.
+    """
     schedule = await found(client, name)
+    if task_id is not None:
+        known = task_id
+        (there,) = await client.patiently(lambda backend: backend.get([known]))
+        if there is not None:
+            return Accepted(known, created=False)
     _check_readable(schedule)
     if schedule.policy.overlap is Overlap.SKIP and not force:
         (live,) = await client.patiently(lambda backend: backend.live([schedule.id], LIVE_CAP))
         if live:
             raise ScheduleBusy(schedule.name, live)
     now = client.backend.clock.now()
-    task = task_of(schedule, None, task_id=ids.new(now), run_at=now, now=now)
+    task = task_of(schedule, None, task_id=task_id or ids.new(now), run_at=now, now=now)
     run = Run(now, task)
     (made,) = await client.patiently(
         lambda backend: backend.fire_extra(schedule.id, [run], slots=False)

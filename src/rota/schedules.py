@@ -175,13 +175,18 @@ class Schedules:
         schedule = await self._get(name)
         await self._client.patiently(lambda backend: backend.remove_schedule(schedule.id))
 
-    async def _run_now(self, name: str, *, force: bool = False) -> Accepted:
+    async def _run_now(
+        self, name: str, *, force: bool = False, task_id: str | None = None
+    ) -> Accepted:
         """Make a task of a schedule now, besides its slots, also while it is paused.
 
         `ScheduleBusy` if it must not overlap itself and a run is not over; with `force` the task
-        waits for that one at the schedule's gate.
+        waits for that one at the schedule's gate. With a `task_id`, a UUID of version 7 made for
+        this, a repeat finds the task of the first call.
         """
-        return await schedule_runs.run_now(self._client, self._ids, name, force=force)
+        return await schedule_runs.run_now(
+            self._client, self._ids, name, force=force, task_id=task_id
+        )
 
     async def _backfill(
         self, name: str, start: Instant, end: Instant, *, dry_run: bool = False

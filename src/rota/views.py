@@ -130,6 +130,8 @@ def group(alike: DeadLetterGroup) -> dict[str, Any]:
         "first_at": show_instant(alike.first_at),
         "last_at": show_instant(alike.last_at),
         "sample": alike.sample,
+        "reason": alike.reason,
+        "tenants": list(alike.tenants),
     }
 
 
@@ -146,8 +148,8 @@ def attempt_error(error: AttemptError) -> dict[str, Any]:
 
 
 def heard_at(worker: Session) -> Micros:
-    """Return when a worker last renewed its lease, as far as leases are as long as usual."""
-    return max(worker.lease_until - LEASE, worker.started_at)
+    """Return when a worker last renewed its lease; guessed by the usual lease if not written."""
+    return worker.heard_at or max(worker.lease_until - LEASE, worker.started_at)
 
 
 def session(worker: Session, held: int, now: Micros) -> dict[str, Any]:
