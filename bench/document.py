@@ -79,7 +79,7 @@ def document(results: Sequence[Result]) -> str:
     return "\n".join(parts) + "\n"
 
 
-RATES = ("submit", "submit single", "drain", "schedules", "tenants", "fairness", "caps")
+RATES = ("submit", "submit single", "drain", "schedules", "tenants", "fairness", "caps", "http")
 WAITS = ("latency", "lateness")
 _NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 

@@ -119,7 +119,7 @@ def rows(result: Result) -> list[tuple[str, str]]:
 
 def _shown(name: str, value: float) -> str:
     # A share of 1 is told apart from one of 0.95; everything else is great enough.
-    small = name == "jain" or name.endswith(("_used", "_ratio"))
+    small = name == "jain" or name.endswith(("_used", "_ratio", "_share"))
     return f"{value:,.3f}" if small else f"{value:,.1f}"
 
 
