@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rota.clock import ManualClock
+from rota.config import DAY
 from rota.engine import Engine
 from rota.figures import Measure
 from rota.model import State
@@ -48,6 +49,22 @@ async def test_each_item_of_a_report_has_its_own_verdict(
         "duplicate", "stale", "unknown", "unknown", "invalid", "applied",
     ]  # fmt: skip
     assert (await state_of(engine, one["id"])).result == {"sent": 1}
+
+
+@pytest.mark.parametrize("seconds", [1e14, 1e305])
+async def test_an_absurd_run_time_spoils_no_sum(
+    hand: Hand, engine: Engine, make: Make, seconds: float
+) -> None:
+    """S8: the work is done all the same, and counts as the longest run that counts."""
+    await engine.submit(make.tasks(1, queue="sms"))
+    (task,) = await hand.got()
+
+    (said,) = await hand.finish(done(task, seconds=seconds))
+
+    assert said["verdict"] == "applied"
+    await engine.flush()
+    counts = engine.measuring.totals["sms", "send_result"]
+    assert counts[Measure.RAN] == 30 * DAY
 
 
 OUTCOMES = [
