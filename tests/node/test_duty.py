@@ -77,6 +77,21 @@ async def test_what_is_due_and_locked_is_looked_at_again_without_haste() -> None
     assert 0.7 * LOCKED_POLL < await duties(backend, []).stage() < 1.3 * LOCKED_POLL
 
 
+async def test_a_look_a_moment_too_early_is_followed_by_another_one_at_once() -> None:
+    """R2.2: timers ring up to a millisecond early, and the task comes due while the look runs."""
+
+    class Early(Staging):
+        async def stage(self) -> Staged:
+            answer = await super().stage()
+            self.clock.advance(0.002)
+            return answer
+
+    backend = Early()
+    backend.answers.append(Staged(0, backend.clock.now() + SECOND // 1000))
+
+    assert await duties(backend, []).stage() == 0.0
+
+
 async def test_staged_tasks_are_claimed_without_waiting_for_a_hint() -> None:
     """R2.2."""
     kicks: list[int] = []

@@ -51,14 +51,16 @@ class Duties:
 
     async def stage(self) -> float:
         """Make due tasks ready; due again when the next task is (R2.2, R2.4)."""
+        asked = self._backend.clock.now()
         staged = await self._backend.stage()
         if staged.moved:
             self._staged()
         if staged.next_at is None:
             return self._about(STAGE_POLL)
-        wait = (staged.next_at - self._backend.clock.now()) / SECOND
-        if wait <= 0 and not staged.moved:
+        # What came due while this look was under way is not locked: timers may ring a moment early.
+        if staged.next_at <= asked and not staged.moved:
             return self._about(LOCKED_POLL)
+        wait = (staged.next_at - self._backend.clock.now()) / SECOND
         return max(min(wait, self._about(STAGE_POLL)), 0.0)
 
     async def fire(self) -> float:
