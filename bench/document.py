@@ -8,8 +8,8 @@ from bench.report import Result, rows
 _HEAD = """\
 # Benchmarks
 
-This page is written by `python -m bench all --write docs/benchmarks.md`. No figure on it was typed
-in by hand; run the command to get the figures of your machine.
+This page holds what `python -m bench` printed; `python -m bench all --write docs/benchmarks.md`
+writes it anew. No figure on it was typed in by hand; run it to get the figures of your machine.
 
 ## How to read it
 
