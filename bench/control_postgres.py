@@ -6,11 +6,13 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 import asyncpg
+from msgspec import structs
 
 from bench.figures import Rate, Stopwatch
 from bench.tasks import new_tasks
 from rota.clock import Ids, wall
 from rota.config import HOUR
+from rota.model import Session
 from rota.store.postgres.rows import TASK_COLUMNS, task_row
 from rota.store.postgres.statements import execute, fetch
 from rota.store.postgres.tally import minute_of
@@ -102,20 +104,19 @@ async def _drain(url: str, batch: int) -> float:
 
 def _session(session_id: str) -> dict[str, Any]:
     now = wall()
-    return {
-        "id": session_id,
-        "name": "control",
-        "host": "",
-        "pid": 0,
-        "version": "",
-        "queues": [],
-        "kinds": [],
-        "slots": 0,
-        "started_at": now,
-        "lease_until": now + HOUR,
-        "closed_at": None,
-        "process": "",
-    }
+    session = Session(
+        id=session_id,
+        name="control",
+        host="",
+        pid=0,
+        version="",
+        queues=(),
+        kinds=(),
+        slots=0,
+        started_at=now,
+        lease_until=now + HOUR,
+    )
+    return structs.asdict(session)
 
 
 def commits(url: str, count: int, every: float) -> list[float]:

@@ -246,6 +246,17 @@ def test_every_scenario_does_its_work_and_prints_what_it_promises(
         assert 0 < found["worker_mb"] < 150
 
 
+@pytest.mark.slow
+def test_the_control_on_postgresql_does_the_same_work(capsys: pytest.CaptureFixture[str]) -> None:
+    """It speaks the store's own statements, which grow: all that it stores is finished."""
+    size = ["--tasks", "1200", "--rounds", "1"]
+
+    assert main(["drain", "--store", "postgres", *size, "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert (found["tasks"] > 0, found["control_rate"] > 0) == (True, True)
+
+
 def test_an_address_that_does_not_fit_the_store_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
