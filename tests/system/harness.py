@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -165,4 +166,14 @@ class Site:
                 child.kill()
             worker.kill()
             print(worker.log[-4000:])
+            if " failed" in worker.log:
+                print(*self._errors(), sep="\n")
         self.app.close()
+
+    def _errors(self) -> list[object]:
+        """Return why attempts failed, for the log tells only that they did."""
+        tables = ("scheduled", "ready", "finished", "dead_letter")
+        parts = [f"select kind, errors from {name} where errors is not null" for name in tables]
+        with suppress(Exception):  # a test may have taken the store away
+            return list(self.rows(" union all ".join(parts)))
+        return []

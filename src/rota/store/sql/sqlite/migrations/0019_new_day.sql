@@ -1,0 +1,1 @@
+-- PostgreSQL tries again what a new day's partition has come in the way of; SQLite has no days.
