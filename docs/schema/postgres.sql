@@ -2255,7 +2255,7 @@ CREATE INDEX dead_letter_discarded ON rota.dead_letter USING btree (discarded_at
 
 CREATE INDEX dead_letter_group ON rota.dead_letter USING btree (error_group, id);
 
-CREATE INDEX dead_letter_open ON rota.dead_letter USING btree (error_group, failed_at, id) WHERE ((replayed_as IS NULL) AND (discarded_at IS NULL));
+CREATE INDEX dead_letter_open ON rota.dead_letter USING btree (error_group, failed_at, id) INCLUDE (tenant, queue) WHERE ((replayed_as IS NULL) AND (discarded_at IS NULL));
 
 CREATE INDEX effect_age ON rota.effect USING btree (at);
 

@@ -128,7 +128,7 @@ CREATE INDEX dead_letter_discarded on dead_letter (discarded_at) where discarded
 CREATE INDEX dead_letter_group on dead_letter (error_group, id);
 
 CREATE INDEX dead_letter_open on dead_letter (
-    error_group, kind, failed_at, id, replayed_as, discarded_at
+    error_group, failed_at, id, tenant, queue, kind, replayed_as, discarded_at
 )
 where replayed_as is null and discarded_at is null;
 

@@ -46,6 +46,10 @@ LOST_LEASES: Final = 3
 KEEP_FINISHED: Final = 7 * DAY
 KEEP_FAILED: Final = 90 * DAY
 KEEP_DISCARDED: Final = 7 * DAY
+GROUP_HOURS: Final = 24
+"""So many hours back a group of dead letters tells when they failed."""
+GROUPS_LOOK_AT: Final = {"newest": 1_000, "tenants_most": 20}
+"""Of so many of the newest of each group it is counted whose they are, and so many are named."""
 CHECKPOINT_BYTES: Final = 64 * 1024
 KEEP_SESSIONS: Final = HOUR
 KEEP_TALLIES: Final = 7 * DAY

@@ -27,7 +27,7 @@ class State(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Say whether a task in this state is over; `failed` is not: it can be replayed."""
+        """Say whether a task in this state is over; `failed` is not: it can be retried."""
         return self in (State.COMPLETED, State.CANCELLED)
 
 
@@ -352,7 +352,8 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
 class DeadLetterGroup(Struct, frozen=True):
     """Dead letters that failed alike (R4.4); `sample` is the id of the newest.
 
-    `reason` is that of the newest, `tenants` are those of the newest twenty.
+    `reason` is that of the newest. `by_tenant` counts whose the newest 1,000 are, the 20 largest;
+    `by_hour` those that failed in the last day, by when the hour began.
     """
 
     id: str
@@ -364,7 +365,8 @@ class DeadLetterGroup(Struct, frozen=True):
     last_at: Micros
     sample: str
     reason: str | None = None
-    tenants: list[str] = []
+    by_tenant: dict[str, int] = {}
+    by_hour: dict[Micros, int] = {}
 
 
 class Retention(Struct, frozen=True):

@@ -46,12 +46,12 @@ def full(task: Task) -> dict[str, Any]:
         "max_concurrency": task.max_concurrency,
         "at_gate": task.at_gate,
         "schedule": task.schedule,
-        "slot": _instant(task.slot),
+        "slot": when(task.slot),
         "created_at": show_instant(task.created_at),
         "run_at": show_instant(task.run_at),
-        "expires_at": _instant(task.expires_at),
-        "started_at": _instant(task.started_at),
-        "finished_at": _instant(task.finished_at),
+        "expires_at": when(task.expires_at),
+        "started_at": when(task.started_at),
+        "finished_at": when(task.finished_at),
         "timeout": seconds(task.timeout),
         "retry": task.retry,
         "attempt": task.attempt,
@@ -63,13 +63,13 @@ def full(task: Task) -> dict[str, Any]:
         "errors": [attempt_error(error) for error in task.errors],
         "reason": task.reason,
         "cancel_requested": task.cancel_requested_at is not None,
-        "cancel_requested_at": _instant(task.cancel_requested_at),
+        "cancel_requested_at": when(task.cancel_requested_at),
         "progress": None if task.progress is None else msgspec.to_builtins(task.progress),
         "checkpoint": task.checkpoint,
         "error_group": task.group,
         "replay_of": task.replay_of,
         "replayed_as": task.replayed_as,
-        "discarded_at": _instant(task.discarded_at),
+        "discarded_at": when(task.discarded_at),
         "discard_reason": task.discard_reason,
     }
 
@@ -121,6 +121,7 @@ def moment(happened: Moment) -> dict[str, Any]:
 
 def group(alike: DeadLetterGroup) -> dict[str, Any]:
     """Return a group of dead letters that failed alike."""
+    by_tenant = dict(sorted(alike.by_tenant.items(), key=lambda one: (-one[1], one[0])))
     return {
         "group": alike.id,
         "kind": alike.kind,
@@ -131,7 +132,9 @@ def group(alike: DeadLetterGroup) -> dict[str, Any]:
         "last_at": show_instant(alike.last_at),
         "sample": alike.sample,
         "reason": alike.reason,
-        "tenants": list(alike.tenants),
+        "tenants": list(by_tenant),
+        "by_tenant": by_tenant,
+        "by_hour": {show_instant(at): count for at, count in sorted(alike.by_hour.items())},
     }
 
 
@@ -169,7 +172,7 @@ def session(worker: Session, held: int, now: Micros) -> dict[str, Any]:
         "lease_until": show_instant(worker.lease_until),
         "heartbeat_age_s": seconds(max(now - heard_at(worker), 0)),
         "draining": worker.drain_at is not None,
-        "closed_at": _instant(worker.closed_at),
+        "closed_at": when(worker.closed_at),
         "live": not over,
     }
 
@@ -189,8 +192,8 @@ def schedule(recurring: Schedule) -> dict[str, Any]:
         "both_days": rule.both_days,
         "gap": rule.gap.value,
         "fold": rule.fold.value,
-        "starts_at": _instant(rule.starts_at),
-        "ends_at": _instant(rule.ends_at),
+        "starts_at": when(rule.starts_at),
+        "ends_at": when(rule.ends_at),
         "missed": policy.missed.value,
         "grace": seconds(policy.grace),
         "max_catchup": policy.max_catchup,
@@ -203,13 +206,13 @@ def schedule(recurring: Schedule) -> dict[str, Any]:
         "version": recurring.version,
         "created_at": show_instant(recurring.created_at),
         "updated_at": show_instant(recurring.updated_at),
-        "next_slot": _instant(recurring.next_slot),
-        "next_at": _instant(recurring.next_at),
+        "next_slot": when(recurring.next_slot),
+        "next_at": when(recurring.next_at),
         "paused": recurring.paused_at is not None,
-        "paused_at": _instant(recurring.paused_at),
+        "paused_at": when(recurring.paused_at),
         "pause_reason": recurring.pause_reason,
-        "last_slot": _instant(recurring.last_slot),
-        "last_fired_at": _instant(recurring.last_fired_at),
+        "last_slot": when(recurring.last_slot),
+        "last_fired_at": when(recurring.last_fired_at),
         "fired": recurring.fired,
         "skipped": recurring.skipped,
         "tz_data": recurring.tz_data,
@@ -238,7 +241,7 @@ def slot(decided: Slot) -> dict[str, Any]:
     """Return what became of a slot, or of `count` of them up to `last`; null if too many."""
     return {
         "slot": show_instant(decided.slot),
-        "last": _instant(decided.last),
+        "last": when(decided.last),
         "count": decided.count,
         "state": decided.state.value,
         "at": show_instant(decided.at),
@@ -261,8 +264,8 @@ def slot_run(decided: SlotRun, later: Micros = 0) -> dict[str, Any]:
     return slot(run) | {
         "task_state": None if decided.state is None else decided.state.value,
         "attempt": decided.attempt,
-        "started_at": _instant(decided.started_at),
-        "finished_at": _instant(decided.finished_at),
+        "started_at": when(decided.started_at),
+        "finished_at": when(decided.finished_at),
         "late_s": None if run.task_id is None or run.backfilled else seconds(late),
         "ran_s": seconds(ran),
     }
@@ -286,6 +289,11 @@ def _fraction(at: Micros) -> str:
     return f".{at % SECOND:06d}" if at % SECOND else ""
 
 
+def when(at: Micros | None) -> str | None:
+    """Return an instant as text in UTC, or None if there is none."""
+    return None if at is None else show_instant(at)
+
+
 def seconds(length: Micros | None) -> float | None:
     """Return a duration in seconds, whole ones without a fraction.
 
@@ -295,7 +303,3 @@ def seconds(length: Micros | None) -> float | None:
     if length is None:
         return None
     return length / SECOND if length % SECOND else length // SECOND
-
-
-def _instant(at: Micros | None) -> str | None:
-    return None if at is None else show_instant(at)

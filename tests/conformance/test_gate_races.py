@@ -103,7 +103,7 @@ async def test_no_more_are_inside_than_there_is_room_for(
     await store.submit(
         make.tasks(TASKS, concurrency_key=GATE, max_concurrency=size, run_at=NOW), NOW
     )
-    async with nodes(place, store) as stores, asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with nodes(place, store) as stores, asyncio.timeout(60), asyncio.TaskGroup() as group:
         observer = group.create_task(look(place, room))
         for node in stores:
             session = await open_worker(node, make)
@@ -124,7 +124,7 @@ async def test_the_last_to_leave_lets_in_the_next(
     await store.submit(tasks, NOW)
     assert (await store.stage(NOW, 1000)).moved == size
 
-    async with nodes(place, store) as stores, asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with nodes(place, store) as stores, asyncio.timeout(60), asyncio.TaskGroup() as group:
         for node in stores * 2:
             group.create_task(work(node, await open_worker(node, make), room, order))
 

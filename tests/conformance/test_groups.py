@@ -13,6 +13,9 @@ from tests.conformance.steps import bring, one, open_worker, take
 from tests.support.factories import LATER, NOW, Make, error, failed, lane_of
 
 THEN = LATER + 7
+HOUR_OF = NOW - NOW % HOUR
+DAWN = HOUR_OF - 23 * HOUR
+"""Where the last day of `NOW` begins."""
 FAILED = TaskFilter(states=(State.FAILED,))
 TIMEOUT = {"group": "aaaa", "error_type": "Timeout", "error_shape": "after <n> s"}
 REFUSED = {"group": "bbbb", "error_type": "Refused", "error_shape": "no <text>"}
@@ -49,7 +52,7 @@ async def test_dead_letters_are_grouped_by_how_they_failed(store: Store, make: M
     """R4.4: the largest group first; each with its first, its last and its newest."""
     ids = await some_groups(store, make)
 
-    assert await store.groups(TaskFilter(), 10) == [
+    assert await store.groups(TaskFilter(), 10, since=DAWN) == [
         DeadLetterGroup(
             "aaaa",
             "send_result",
@@ -60,7 +63,8 @@ async def test_dead_letters_are_grouped_by_how_they_failed(store: Store, make: M
             NOW + 5 * MINUTE,
             ids[5],
             WHY,
-            [""],
+            {"": 3},
+            {HOUR_OF: 3},
         ),
         DeadLetterGroup(
             "bbbb",
@@ -72,7 +76,8 @@ async def test_dead_letters_are_grouped_by_how_they_failed(store: Store, make: M
             NOW + 4 * MINUTE,
             ids[4],
             WHY,
-            ["", "board"],
+            {"": 1, "board": 1},
+            {HOUR_OF: 2},
         ),
         DeadLetterGroup(
             "cccc",
@@ -84,14 +89,43 @@ async def test_dead_letters_are_grouped_by_how_they_failed(store: Store, make: M
             NOW + 3 * MINUTE,
             ids[3],
             WHY,
-            [""],
+            {"": 1},
+            {HOUR_OF: 1},
         ),
     ]
-    assert [group.id for group in await store.groups(TaskFilter(), 2)] == ["aaaa", "bbbb"]
-    latest = await store.groups(TaskFilter(created_from=NOW), 2, GroupOrder.LAST_AT)
+    assert [group.id for group in await store.groups(TaskFilter(), 2, since=DAWN)] == [
+        "aaaa",
+        "bbbb",
+    ]
+    latest = await store.groups(TaskFilter(created_from=NOW), 2, GroupOrder.LAST_AT, since=DAWN)
     assert [group.id for group in latest] == ["bbbb", "cccc"]
-    board = await store.groups(TaskFilter(tenant="board"), 2, GroupOrder.LAST_AT)
-    assert [(group.id, group.tenants) for group in board] == [("bbbb", ["board"])]
+    board = await store.groups(TaskFilter(tenant="board"), 2, GroupOrder.LAST_AT, since=DAWN)
+    assert [(group.id, group.by_tenant) for group in board] == [("bbbb", {"board": 1})]
+
+
+async def test_a_group_tells_when_its_dead_letters_failed(store: Store, make: Make) -> None:
+    """R4.4: by the hour since an instant; what failed before is counted and has no hour."""
+    for minutes in (-200, -61, -60, -1, 0, 1, 59, 60):
+        await fail(store, make, make.task(), HOUR_OF + minutes * MINUTE, **TIMEOUT)
+
+    (group,) = await store.groups(TaskFilter(), 10, since=HOUR_OF - HOUR)
+
+    assert (group.count, group.by_tenant) == (8, {"": 8})
+    assert group.by_hour == {HOUR_OF - HOUR: 2, HOUR_OF: 3, HOUR_OF + HOUR: 1}
+    (lately,) = await store.groups(TaskFilter(finished_from=HOUR_OF), 10, since=HOUR_OF - HOUR)
+    assert (lately.count, lately.by_hour) == (4, {HOUR_OF: 3, HOUR_OF + HOUR: 1})
+
+
+async def test_a_group_names_the_tenants_with_the_most_of_it(store: Store, make: Make) -> None:
+    """R4.4: twenty of them, however many there are."""
+    for n in range(24):
+        await fail(store, make, make.task(tenant=f"t{n % 22:02}"), NOW + n * MINUTE, **TIMEOUT)
+
+    (group,) = await store.groups(TaskFilter(), 10, since=DAWN)
+
+    assert group.count == 24
+    named = {"t00": 2, "t01": 2} | {f"t{n:02}": 1 for n in range(2, 20)}
+    assert group.by_tenant == named
 
 
 @pytest.mark.parametrize(
@@ -116,7 +150,7 @@ async def test_groups_and_search_go_by_the_same_filter(
     """R4.4, invariant 8: a group's count is what a search for it finds."""
     await some_groups(store, make)
 
-    found = await store.groups(where, 10)
+    found = await store.groups(where, 10, since=DAWN)
 
     assert {group.id: group.count for group in found} == sizes
     for group, size in sizes.items():
@@ -135,11 +169,11 @@ async def test_a_group_counts_what_is_still_to_be_dealt_with(store: Store, make:
     await store.retry([ids[3]], THEN)
     await store.discard([ids[1], ids[4]], "old", THEN)
 
-    (group,) = await store.groups(TaskFilter(), 10)
+    (group,) = await store.groups(TaskFilter(), 10, since=DAWN)
     assert (group.id, group.count, group.sample) == ("aaaa", 2, ids[2])
     assert (group.first_at, group.last_at) == (NOW, NOW + 2 * MINUTE)
     await store.restore([ids[1]])
-    assert [group.count for group in await store.groups(TaskFilter(), 10)] == [2, 1]
+    assert [group.count for group in await store.groups(TaskFilter(), 10, since=DAWN)] == [2, 1]
 
 
 async def test_only_dead_letters_have_a_group(store: Store, make: Make) -> None:

@@ -106,7 +106,7 @@ async def test_a_cap_is_never_exceeded(
     count = Count(tasks)
     async with (
         racers(place, store, make) as claimers,
-        asyncio.timeout(40),
+        asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
         observer = group.create_task(look(place, count, "queue = 'default'"))
@@ -131,7 +131,7 @@ async def test_several_limits_hold_at_once(place: Place, store: Store, make: Mak
     counted = Count(120)
     async with (
         racers(place, store, make) as claimers,
-        asyncio.timeout(40),
+        asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
         observers = [
@@ -164,7 +164,7 @@ async def test_no_window_sees_more_starts_than_burst_and_rate_allow(
     share = under(LANE, 10, [one])
     now = farthest = NOW
     tokens, allowed = float(burst), 0
-    async with racers(place, store, make) as claimers, asyncio.timeout(40):
+    async with racers(place, store, make) as claimers, asyncio.timeout(60):
         for _ in range(25):
             now += round(chance.choice([0.013, 0.1, 0.35, -0.2, 1.1, -0.07]) * SECOND)
             behind = [now - chance.randint(0, 5_000) for _ in claimers]
@@ -214,7 +214,7 @@ async def test_a_locked_limit_is_skipped_and_not_waited_for(
     await store_limits(store, *limits)
     shares = [under(lane, 2, limits) for lane in (BOARD, SCHOOL, LANE)]
 
-    async with place.connection() as somebody, asyncio.timeout(5):
+    async with place.connection() as somebody, asyncio.timeout(60):
         await somebody.execute("begin; select from lane_limit where id = 'board' for update")
         found = await store.lanes([Look(LANE.queue, LANE.cls)], 5)
         skipped = await take_under(store, session, shares)

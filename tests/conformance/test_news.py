@@ -22,7 +22,7 @@ async def heard(listener: Store, speaker: Store, make: Make, at: int) -> list[in
         woken.set()
 
     listening = asyncio.create_task(listener.listen(wake))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not woken.is_set():
             await speaker.submit([make.task(run_at=at or NOW)], NOW)
             await speaker.notify(at)
@@ -77,7 +77,7 @@ async def test_a_listener_whose_line_breaks_says_so(place: Place, store: Store) 
         select pid from pg_stat_activity
         where query ilike 'listen%' and datname = current_database()
     """
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await place.rows(query):
             pass  # each look is a round trip
         await place.rows(f"select pg_terminate_backend(pid) from ({query})")
@@ -89,7 +89,7 @@ async def told(follower: Store, speaker: Store, make: Make, text: str) -> list[s
     """What the follower hears of an announcement; repeated, for one may be lost."""
     news: list[str | None] = []
     following = asyncio.create_task(follower.follow(news.append))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(news) < 2:
             await speaker.submit([make.task()], NOW)
             await speaker.announce(text)
@@ -116,7 +116,7 @@ async def test_on_a_file_what_one_did_oneself_is_no_news(
     """R9.2: it is told by name already; "something changed" is for what others did."""
     heard: asyncio.Queue[None] = asyncio.Queue()
     following = asyncio.create_task(store.follow(lambda _: heard.put_nowait(None)))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await heard.get()
         for speaker, apart in ((store, APART), (other, 0.0)):
             for _ in range(3):

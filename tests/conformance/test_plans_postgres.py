@@ -177,6 +177,8 @@ VALUES: dict[str, Any] = {
     "lease_until": NOW + LEASE,
     "number": 1,
     "since": NOW,
+    "newest": 1_000,
+    "tenants_most": 20,
     "until": NOW + 50,
     "queue": None,
     "state": "completed",
@@ -321,6 +323,19 @@ async def test_every_other_statement_follows_its_indexes(statistics: str, plan: 
     found = await on_the_store_s_line(statistics, plan, **values_for(plan))
 
     assert_follows_its_indexes(plan, found)
+
+
+@pytest.mark.parametrize("statistics", ["gathered"], indirect=True)
+async def test_groups_of_dead_letters_look_further_in_their_index(statistics: str) -> None:
+    """R4.4: all are counted at once; whose the newest are, and their hours, the index tells."""
+    plan = Plan("dead_letter_groups", Role.READ, {"dead_letter_open"}, sorts=True)
+    found = await on_the_store_s_line(statistics, plan, limit=10, since=NOW + ROWS - 100)
+
+    read = [part for part in steps(found) if part.get("Relation Name") == "dead_letter"]
+    assert [part["Node Type"] for part in read].count("Seq Scan") <= 1
+    looks = [part["Actual Rows"] for part in read if part.get("Index Name") in plan.indexes]
+    assert len(looks) == 2, read
+    assert max(looks) <= 1_000, read
 
 
 @pytest.mark.parametrize("statistics", ["gathered"], indirect=True)

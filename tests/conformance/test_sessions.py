@@ -232,7 +232,7 @@ async def test_a_pulse_beats_on_from_its_thread_while_the_loop_is_blocked(
 
     thread = Thread(target=renew)
     thread.start()
-    thread.join(20)  # the loop stands still meanwhile
+    thread.join(60)  # the loop stands still meanwhile
 
     assert beats == [True] * 5
     assert (await store.sessions())[0].lease_until == NOW + 4 + LEASE

@@ -10,6 +10,7 @@ from rota.config import HOUR
 from rota.errors import StoreError
 from rota.model import Lane, Look, PriorityClass, Share, State
 from rota.shares import (
+    AnySettings,
     Depth,
     FairBy,
     KindSettings,
@@ -22,7 +23,6 @@ from rota.shares import (
     WhenFull,
 )
 from rota.store.base import Store
-from rota.store.sharing import AnySettings
 from tests.conformance.limits import BOARD, SCHOOL, limit, store_limits, under
 from tests.conformance.steps import bring, counts, open_worker, take
 from tests.support.factories import LANE, LATER, NOW, Make, handed_back

@@ -242,7 +242,7 @@ class TestFinish:
         async with place.connection() as holder, holder.transaction():
             await holder.execute(f"select from ready where id = {first} for update")
             finishing = asyncio.create_task(store.finish(session.id, reports, NOW))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not await place.value("select count(*) from pg_locks where not granted"):
                     pass
 

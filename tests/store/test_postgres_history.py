@@ -279,7 +279,7 @@ class TestDrops:
             await transaction.start()
             await reader.fetch("select count(*) from finished")
             dropping = asyncio.create_task(store.prune(at, WEEK, 100))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 done = await store.finish(session, [completed(task) for task in held], at)
                 assert await dropping == 0
             await transaction.rollback()
@@ -360,6 +360,6 @@ class TestReading:
 
 async def until_somebody_waits(place: Place) -> None:
     """Return as soon as a statement waits for a lock."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await place.value("select count(*) from pg_locks where not granted"):
             pass

@@ -106,9 +106,9 @@ async def test_a_million_tasks_go_while_claims_take_no_longer(
     for _ in range(30):
         await store.submit(make.tasks(1000), NOW)
     session = await open_worker(store, make)
-    alone, beside = Load(store, session), Load(store, session)
+    before, beside, after = (Load(store, session) for _ in range(3))
     for _ in range(ROUNDS):
-        await alone.step()
+        await before.step()
 
     pruned = []
     async with beside.going_on():
@@ -121,8 +121,11 @@ async def test_a_million_tasks_go_while_claims_take_no_longer(
     assert abs(sum(pruned) - MILLION - BATCHED) < MILLION // 20, "days are counted by statistics"
     assert sum((await counts(store)).values()) < 40_000
     assert Day.of(OLD).partition not in await partitions(place)
-    assert p99(beside.claims) <= 2 * p99(alone.claims)
-    assert p99(beside.finishes) <= 2 * p99(alone.finishes)
+    # Compared on both sides of it: a machine may become busier meanwhile.
+    for _ in range(ROUNDS):
+        await after.step()
+    assert p99(beside.claims) <= 2 * max(p99(before.claims), p99(after.claims))
+    assert p99(beside.finishes) <= 2 * max(p99(before.finishes), p99(after.finishes))
 
 
 async def partitions(place: Place) -> list[str]:

@@ -22,7 +22,7 @@ from tests.support.proxy import Proxy
 TODAY = Day.of(NOW)
 OTHERS = [Day(TODAY.begin + n * DAY) for n in range(1, AHEAD + 1)]
 
-ENOUGH = 6.0
+ENOUGH = 15.0
 """Seconds. Well above the second after which a silent transaction is ended, well below the thirty
 after which a statement is."""
 

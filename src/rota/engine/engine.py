@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from rota.backend import Claim, Report
 from rota.clock import Clock, Ids, Rng, wall
-from rota.config import SECOND
+from rota.config import GROUP_HOURS, HOUR, SECOND
 from rota.engine.access import Access
 from rota.engine.actions import Actions
 from rota.engine.alerts import Alerts
@@ -178,7 +178,9 @@ class Engine(
     async def groups(
         self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
     ) -> list[DeadLetterGroup]:
-        return await self.store.groups(where, limit, order)
+        now = self.clock.now()
+        since = now - now % HOUR - (GROUP_HOURS - 1) * HOUR
+        return await self.store.groups(where, limit, order, since=since)
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
         return await self.store.tallies(since)

@@ -234,6 +234,7 @@ class Measuring:
 
     def _trail(self) -> None:
         self._later = None
+        # Held on to: a loop alone does not keep a task from being collected while it runs.
         self._trailing = asyncio.ensure_future(self._try())
 
     async def _try(self) -> None:

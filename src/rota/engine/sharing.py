@@ -9,6 +9,7 @@ from rota.engine.newsroom import Newsroom
 from rota.model import Micros
 from rota.policy.terms import Terms
 from rota.shares import (
+    AnySettings,
     Depth,
     KindSettings,
     Limit,
@@ -18,7 +19,6 @@ from rota.shares import (
     TenantSettings,
 )
 from rota.store.base import CHANGED, Store
-from rota.store.sharing import AnySettings
 
 FRESH = 1.0
 """Whoever submits knows of a change after at most so many seconds."""

@@ -334,9 +334,17 @@ class Store(
         ...
 
     async def groups(
-        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+        self,
+        where: TaskFilter,
+        limit: int,
+        order: GroupOrder = GroupOrder.COUNT,
+        *,
+        since: Micros,
     ) -> list[DeadLetterGroup]:
-        """Return the first groups of dead letters still to be dealt with, in this order (R4.4)."""
+        """Return the first groups of dead letters still to be dealt with, in this order (R4.4).
+
+        Each tells in which hours since then its dead letters failed, and whose the newest are.
+        """
         ...
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:

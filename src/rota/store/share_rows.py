@@ -8,8 +8,15 @@ import msgspec
 from rota.config import SECOND
 from rota.errors import StoreError
 from rota.model import Micros
-from rota.shares import KindSettings, Limit, LimitUse, QueueSettings, Settings, TenantSettings
-from rota.store.sharing import AnySettings
+from rota.shares import (
+    AnySettings,
+    KindSettings,
+    Limit,
+    LimitUse,
+    QueueSettings,
+    Settings,
+    TenantSettings,
+)
 
 SET_BACK: Final[Micros] = 10 * SECOND
 """A clock that is so far behind a limit was set back: the limit counts from there (0009_shares)."""

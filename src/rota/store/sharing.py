@@ -5,16 +5,12 @@ from typing import Protocol
 
 from rota.model import Micros
 from rota.shares import (
+    AnySettings,
     Depth,
-    KindSettings,
     Limit,
     LimitUse,
-    QueueSettings,
     Settings,
-    TenantSettings,
 )
-
-AnySettings = QueueSettings | TenantSettings | KindSettings
 
 
 class Sharing(Protocol):

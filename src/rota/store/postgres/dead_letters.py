@@ -1,6 +1,9 @@
 """Dead letters: replaying them, setting them aside, and which of them failed alike."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
 
 from rota.config import LEVEL
 from rota.model import Accepted, DeadLetterGroup, Micros, TaskFilter
@@ -59,13 +62,23 @@ async def restore(connection: Connection, ids: Sequence[str]) -> list[bool]:
 
 
 async def groups(
-    connection: Connection, where: TaskFilter, limit: int, order: GroupOrder
+    connection: Connection, where: TaskFilter, limit: int, order: GroupOrder, since: Micros
 ) -> list[DeadLetterGroup]:
     """Return the first groups of those that are still to be dealt with."""
-    query = grouping(where, limit, order)
+    query = grouping(where, limit, since, order)
     if query is None:
         return []
-    return [DeadLetterGroup(*row) for row in await connection.fetch(query.sql, *query.values)]
+    rows = await connection.fetch(query.sql, *query.values)
+    return [_group(dict(row)) for row in rows]
+
+
+def _group(row: dict[str, Any]) -> DeadLetterGroup:
+    by_tenant, by_hour = row.pop("by_tenant"), row.pop("by_hour")
+    return DeadLetterGroup(
+        **row,
+        by_tenant=msgspec.json.decode(by_tenant or "{}", type=dict[str, int]),
+        by_hour=msgspec.json.decode(by_hour or "{}", type=dict[Micros, int]),
+    )
 
 
 def _told_once(ids: Sequence[str], changed: Sequence[Record]) -> list[bool]:

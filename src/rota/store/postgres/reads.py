@@ -1,9 +1,11 @@
 """Finds and counts tasks: the rows of `get` under other conditions, newest first."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from rota.model import State, Task, TaskFilter
+from rota.config import GROUPS_LOOK_AT
+from rota.model import Micros, State, Task, TaskFilter
 from rota.orders import GroupOrder
 from rota.store.postgres.rows import possible_ids, task_of
 from rota.store.postgres.statements import Connection, statement
@@ -147,12 +149,17 @@ async def count(connection: Connection, where: TaskFilter, cap: int) -> dict[Sta
     return {state: n for state, n in zip(places, row, strict=True) if n}
 
 
-def grouping(where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT) -> Query | None:
+def grouping(
+    where: TaskFilter, limit: int, since: Micros, order: GroupOrder = GroupOrder.COUNT
+) -> Query | None:
     """Return the query for the groups of matching dead letters; None if nothing can match."""
     if State.FAILED not in places_of(where) or not possible(where):
         return None
     conditions = Conditions(where)
-    sql = _GROUPS.sql.replace("$1", conditions.bind(limit))
+    values = {"limit": limit, "since": since, **GROUPS_LOOK_AT}
+    # Its own parameters go behind those of the conditions.
+    own = [conditions.bind(values[name]) for name in _GROUPS.names]
+    sql = re.sub(r"\$(\d+)", lambda place: own[int(place[1]) - 1], _GROUPS.sql)
     if order is GroupOrder.LAST_AT:
         sql = sql.replace(_LARGEST, _LATEST)
     return Query(

@@ -8,7 +8,6 @@ import msgspec
 from rota.clock import parse_id
 from rota.model import (
     AttemptError,
-    Lane,
     NewTask,
     PriorityClass,
     Progress,
@@ -42,7 +41,6 @@ TASK_COLUMNS = (
 )
 """What a new task brings, in the order of `task_row` and of the insert statements."""
 
-_CLASSES = tuple(PriorityClass)
 _errors_of = msgspec.json.Decoder(tuple[AttemptError, ...]).decode
 _json = msgspec.json.decode
 
@@ -76,11 +74,6 @@ def task_row(task: NewTask) -> tuple[Any, ...]:
         task.schedule,
         task.slot,
     )
-
-
-def lane_of(queue: str, cls: int, tenant: str) -> Lane:
-    """Return the lane of these columns."""
-    return Lane(queue, _CLASSES[cls], tenant)
 
 
 def session_of(row: Record) -> Session:

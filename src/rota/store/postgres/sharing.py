@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from rota.model import Micros
-from rota.shares import Depth, Limit, LimitUse, Settings
+from rota.shares import AnySettings, Depth, Limit, LimitUse, Settings
 from rota.store import share_rows
 from rota.store.postgres.faults import driver
 from rota.store.postgres.statements import Connection, execute, fetch
-from rota.store.sharing import AnySettings
 
 
 async def settings(connection: Connection) -> Settings:

@@ -26,7 +26,7 @@ from rota.model import (
 )
 from rota.orders import GroupOrder
 from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
-from rota.shares import Depth, Limit, LimitUse, Settings, Taken
+from rota.shares import AnySettings, Depth, Limit, LimitUse, Settings, Taken
 from rota.store.base import Heard, Pulse, Store, Traits, Wake
 from rota.store.postgres import (
     accept,
@@ -57,7 +57,6 @@ from rota.store.postgres.pulse import PostgresPulse
 from rota.store.postgres.remote import RemoteVerbs
 from rota.store.postgres.statistics import StatisticsVerbs
 from rota.store.postgres.submissions import SubmissionsVerbs
-from rota.store.sharing import AnySettings
 from rota.store.timing import Timings, timed
 
 
@@ -274,9 +273,14 @@ class PostgresStore(
         return await self._do(Role.CALL, dead_letters.restore, ids)
 
     async def groups(
-        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+        self,
+        where: TaskFilter,
+        limit: int,
+        order: GroupOrder = GroupOrder.COUNT,
+        *,
+        since: Micros,
     ) -> list[DeadLetterGroup]:
-        return await self._do(Role.READ, dead_letters.groups, where, limit, order)
+        return await self._do(Role.READ, dead_letters.groups, where, limit, order, since)
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:
         return await self._do(Role.READ, tally.tallies, since)

@@ -58,10 +58,10 @@ def restore(connection: apsw.Connection, ids: Sequence[str]) -> list[bool]:
 
 
 def groups(
-    connection: apsw.Connection, where: TaskFilter, limit: int, order: GroupOrder
+    connection: apsw.Connection, where: TaskFilter, limit: int, order: GroupOrder, since: Micros
 ) -> list[DeadLetterGroup]:
     """Return the first groups of those that are still to be dealt with."""
-    query = grouping(where, limit, order)
+    query = grouping(where, limit, since, order)
     return [group_in(text) for (text,) in connection.execute(query.sql, query.values)]
 
 

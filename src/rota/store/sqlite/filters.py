@@ -5,7 +5,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from rota.model import State, TaskFilter
+from rota.config import GROUPS_LOOK_AT
+from rota.model import Micros, State, TaskFilter
 from rota.orders import GroupOrder
 from rota.store.sqlfiles import blocks
 from rota.store.sqlite.rows import to_json
@@ -102,17 +103,19 @@ def counting(where: TaskFilter, cap: int) -> Query:
     return Query(" union all ".join(arms or [NOTHING]), {**values, "cap": cap})
 
 
-def grouping(where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT) -> Query:
+def grouping(
+    where: TaskFilter, limit: int, since: Micros, order: GroupOrder = GroupOrder.COUNT
+) -> Query:
     """Return the query for the groups of matching dead letters, each as JSON."""
     conditions, values = conditions_of(where)
     if State.FAILED not in states_of(where):
         conditions.append("false")
-    further = "".join(f"\n        and {condition}" for condition in conditions)
+    further = "".join(f"\n        and {on(_DEAD, [condition])}" for condition in conditions)
     block = blocks("sqlite")["dead_letter_groups"]
     if order is GroupOrder.LAST_AT:
         block = block.replace(_LARGEST, _LATEST)
     sql = block.replace(_LAST_CONDITION, _LAST_CONDITION + further)
-    return Query(sql, {**values, "limit": limit})
+    return Query(sql, {**values, "limit": limit, "since": since, **GROUPS_LOOK_AT})
 
 
 def states_of(where: TaskFilter) -> list[State]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 import apsw
 
 from rota.model import Micros
-from rota.shares import Depth, Limit, LimitUse, Settings
+from rota.shares import AnySettings, Depth, Limit, LimitUse, Settings
 from rota.store import share_rows
-from rota.store.sharing import AnySettings
 from rota.store.sqlfiles import blocks
 from rota.store.sqlite.rows import ids_in, to_json
 

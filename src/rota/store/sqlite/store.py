@@ -29,9 +29,8 @@ from rota.model import (
 )
 from rota.orders import GroupOrder
 from rota.schedule import Due, Firing, GateUse, Run, Schedule, ScheduleFilter, Skip, Slot, SlotRun
-from rota.shares import Depth, Limit, LimitUse, Settings, Taken
+from rota.shares import AnySettings, Depth, Limit, LimitUse, Settings, Taken
 from rota.store.base import Heard, Store, Traits, Wake
-from rota.store.sharing import AnySettings
 from rota.store.sqlite import (
     accept,
     callers,
@@ -251,10 +250,16 @@ class SQLiteStore(
         return await self._write.do(partial(dead_letters.restore, ids=ids))
 
     async def groups(
-        self, where: TaskFilter, limit: int, order: GroupOrder = GroupOrder.COUNT
+        self,
+        where: TaskFilter,
+        limit: int,
+        order: GroupOrder = GroupOrder.COUNT,
+        *,
+        since: Micros,
     ) -> list[DeadLetterGroup]:
         return await self._read.do(
-            partial(dead_letters.groups, where=where, limit=limit, order=order), view=True
+            partial(dead_letters.groups, where=where, limit=limit, order=order, since=since),
+            view=True,
         )
 
     async def tallies(self, since: Micros) -> dict[tuple[str, str, State], int]:

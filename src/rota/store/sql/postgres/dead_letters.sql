@@ -89,7 +89,8 @@ returning id::text;
 
 -- name: dead_letter_groups
 -- Return the groups of dead letters that are still to be dealt with, the largest first; further
--- conditions go after the last one of both inner queries.
+-- conditions go after the last one of each inner query. Whose the newest of a group are and in
+-- which hours they failed is read of its index alone.
 select
     alike.error_group as id,
     newest.kind,
@@ -100,19 +101,36 @@ select
     alike.last_at,
     newest.id::text as sample,
     newest.reason,
-    array(
-        select distinct tenant
+    (
+        select json_object_agg(tenant, times order by times desc, tenant)
         from (
-            select tenant
+            select tenant, count(*) as times
+            from (
+                select tenant
+                from rota.dead_letter
+                where error_group = alike.error_group
+                    and replayed_as is null
+                    and discarded_at is null
+                order by failed_at desc, id desc
+                limit :newest
+            ) as latest
+            group by tenant
+            order by times desc, tenant
+            limit :tenants_most
+        ) as whose
+    )::text as by_tenant,
+    (
+        select json_object_agg(hour, times)
+        from (
+            select failed_at - failed_at % 3600000000 as hour, count(*) as times
             from rota.dead_letter
             where error_group = alike.error_group
+                and failed_at >= :since
                 and replayed_as is null
                 and discarded_at is null
-            order by failed_at desc, id desc
-            limit 20
-        ) as latest
-        order by tenant
-    ) as tenants
+            group by hour
+        ) as lately
+    )::text as by_hour
 from (
     select
         error_group,

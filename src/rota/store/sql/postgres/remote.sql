@@ -33,6 +33,8 @@ returning id;
 
 -- name: take_numbered
 -- Do what `take` does, for the session's newest claim alone; who repeats that waits meanwhile.
+-- Its words are those of `take`, which is spared the lock of the session: it is the hot one. A test
+-- holds the two together.
 with mine as materialized (
     select id
     from rota.session

@@ -54,7 +54,8 @@ returning id;
 
 -- name: dead_letter_groups
 -- Return the groups of dead letters that are still to be dealt with, the largest first, each as
--- JSON; further conditions go after the last one of both inner queries.
+-- JSON; further conditions go after the last one of each inner query. Whose the newest of a group
+-- are and in which hours they failed is read of its index alone.
 select
     json_object(
         'id', alike.error_group,
@@ -66,10 +67,10 @@ select
         'last_at', alike.last_at,
         'sample', newest.id,
         'reason', newest.reason,
-        'tenants', json((
-            select json_group_array(tenant)
+        'by_tenant', json((
+            select json_group_object(tenant, times)
             from (
-                select distinct tenant
+                select tenant, count(*) as times
                 from (
                     select tenant
                     from dead_letter indexed by dead_letter_open
@@ -77,9 +78,23 @@ select
                         and replayed_as is null
                         and discarded_at is null
                     order by failed_at desc, id desc
-                    limit 20
+                    limit :newest
                 )
-                order by tenant
+                group by tenant
+                order by times desc, tenant
+                limit :tenants_most
+            )
+        )),
+        'by_hour', json((
+            select json_group_object(cast(hour as text), times)
+            from (
+                select failed_at - failed_at % 3600000000 as hour, count(*) as times
+                from dead_letter indexed by dead_letter_open
+                where error_group = alike.error_group
+                    and failed_at >= :since
+                    and replayed_as is null
+                    and discarded_at is null
+                group by hour
             )
         ))
     )

@@ -158,7 +158,7 @@ from (
     from dead_letter
     where replayed_as is null
         and discarded_at is null
-    order by error_group, kind, failed_at, id
+    order by error_group, failed_at, id
     limit :limit
 )
 group by queue;
