@@ -5,14 +5,27 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
 import msgspec
+from msgspec import Struct
 
 from rota.context import Context
-from rota.errors import ConfigurationError, InvalidTask
+from rota.errors import ConfigurationError, InvalidTask, RotaError
 from rota.payload import encode, from_json
 from rota.resource import Resource
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NO_RESOURCES: Mapping[str, Any] = {}
+SHOWN_MOST = 100
+"""No more arguments of a kind than this are told."""
+DEFAULT_CHARS = 200
+"""A default that is longer as JSON is not told."""
+
+
+class Argument(Struct, frozen=True):
+    """One argument of a handler; `default` is null if it has none, or none that can be told."""
+
+    name: str
+    required: bool
+    default: Any = None
 
 
 class Arguments:
@@ -53,6 +66,11 @@ class Arguments:
     def names(self) -> list[str]:
         """The names of the arguments, in the handler's order, without context and resources."""
         return self._names
+
+    @property
+    def shown(self) -> list[Argument]:
+        """The first `SHOWN_MOST` arguments as whoever submits without the code needs them."""
+        return [_argument(self._signature.parameters[name]) for name in self._names[:SHOWN_MOST]]
 
     @property
     def takes_context(self) -> bool:
@@ -138,6 +156,17 @@ def _field(parameter: inspect.Parameter, hints: dict[str, Any]) -> Any:
         return parameter.name, wanted
     default = parameter.default
     return parameter.name, wanted, msgspec.field(default_factory=lambda: default)
+
+
+def _argument(parameter: inspect.Parameter) -> Argument:
+    if parameter.default is inspect.Parameter.empty:
+        return Argument(parameter.name, required=True)
+    try:
+        text = encode({"default": parameter.default}, parameter.name)
+    except RotaError:  # such a default is only ever seen by the handler
+        return Argument(parameter.name, required=False)
+    told = msgspec.json.decode(text)["default"] if len(text) <= DEFAULT_CHARS else None
+    return Argument(parameter.name, required=False, default=told)
 
 
 def _place(place: str, problem: str) -> str:

@@ -318,11 +318,21 @@ def test_kinds_are_declared_once_and_rightly(app: Rota, send: TaskKind[..., None
 
 
 @pytest.mark.parametrize(
-    "url", ["", "sqlite://", "sqlite:/x.db", "mysql://x/y", "rota.db", "redis://x"]
+    ("wrong", "why"),
+    [
+        ({"name": "no name!"}, "Rota: name: 'no name!' is no name"),
+        ({"patience": "long"}, "Rota: patience: 'long' is no duration"),
+    ],
+)
+def test_an_app_is_told_what_is_wrong_with_it(wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{why}"):
+        Rota("sqlite:///x.db", **wrong)
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:/x.db", "mysql://x/y", "rota.db", "redis://x"]
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    if not url:
-        return
     with pytest.raises(ConfigurationError):
         Rota(url).tasks.count()
 

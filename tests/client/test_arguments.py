@@ -1,6 +1,7 @@
 """A handler's signature decides what a payload may be (R1.6)."""
 
 import enum
+import inspect
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -134,3 +135,41 @@ def test_a_default_that_can_change_is_the_handlers_own() -> None:
     positional, named = Arguments("task", handler).load("{}", CONTEXT)
 
     assert handler(*positional, **named) == []
+
+
+NOTHING_OF_JSON, SOME_ID = object(), UUID(int=1)
+
+
+def _told(
+    ctx: Context,
+    day: str,
+    *,
+    retries: int = 3,
+    of: UUID = SOME_ID,
+    odd: Any = NOTHING_OF_JSON,
+    nothing: str | None = None,
+    long: str = "x" * 300,
+) -> None: ...
+
+
+def test_arguments_are_told_with_the_defaults_that_json_can_carry() -> None:
+    """The context is none of them; what JSON cannot carry, or is long, is not told."""
+    assert [(one.name, one.required, one.default) for one in Arguments("told", _told).shown] == [
+        ("day", True, None),
+        ("retries", False, 3),
+        ("of", False, str(SOME_ID)),
+        ("odd", False, None),
+        ("nothing", False, None),
+        ("long", False, None),
+    ]
+
+
+def test_of_many_arguments_the_first_hundred_are_told() -> None:
+    """Bounds on everything: a handler of many parameters makes no endless list."""
+
+    def handler() -> None: ...
+
+    named = inspect.Parameter.KEYWORD_ONLY
+    many = [inspect.Parameter(f"a{at}", named, default=0) for at in range(150)]
+    handler.__signature__ = inspect.Signature(many)  # type: ignore[attr-defined]
+    assert len(Arguments("many", handler).shown) == 100

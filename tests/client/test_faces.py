@@ -12,7 +12,7 @@ from rota.kind_pauses import Kinds
 from rota.limits import Limits
 from rota.queues import Queues
 from rota.schedules import Schedules
-from rota.sync import Portal
+from rota.sync import Portal, new_event_loop
 from rota.tasks import Tasks
 from rota.tenants import Tenants
 
@@ -46,7 +46,7 @@ def test_a_wait_that_is_interrupted_goes_on_in_nobody_s_name(
             cancelled.set()
 
     def result() -> None:
-        assert began.wait(10)
+        assert began.wait(60)
         raise KeyboardInterrupt
 
     def interrupted(work: Any) -> Any:
@@ -58,6 +58,36 @@ def test_a_wait_that_is_interrupted_goes_on_in_nobody_s_name(
     try:
         with pytest.raises(KeyboardInterrupt):
             portal.run(work)
-        assert cancelled.wait(10)
+        assert cancelled.wait(60)
     finally:
         portal.stop()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_start_that_is_interrupted_holds_nobody_up(
+    monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
+    """Ctrl-C while the private loop's thread starts: what is let go of later does not wait."""
+    portal = Portal()
+    start = threading.Thread.start
+    loops = [new_event_loop(), new_event_loop()]
+
+    def interrupted(thread: threading.Thread) -> None:
+        if begun:
+            start(thread)
+        raise KeyboardInterrupt
+
+    async def work() -> str:
+        return "done"
+
+    monkeypatch.setattr("rota.sync.new_event_loop", iter(loops).__next__)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            portal.run(work)
+    portal.stop()
+
+    assert portal.run(work) == "done"
+    portal.stop()
+    if not begun:
+        loops[0].close()

@@ -113,7 +113,7 @@ async def test_threads_and_loops_share_one_outbox(make: Make) -> None:
     got: list[str] = []
 
     def blocking(own: Sequence[NewTask]) -> None:
-        got.extend(outbox.put(task).result(timeout=10).id for task in own)
+        got.extend(outbox.put(task).result(timeout=60).id for task in own)
 
     def awaiting(own: Sequence[NewTask]) -> None:
         async def work() -> None:

@@ -13,8 +13,7 @@ from rota.config import LEVEL, MINUTE
 from rota.errors import InvalidTask, SettingsChanged
 from rota.queues import Queue
 from rota.share_edit import TRIES
-from rota.shares import FairBy, KindSettings, QueueSettings, Weights, WhenFull
-from rota.store.sharing import AnySettings
+from rota.shares import AnySettings, FairBy, KindSettings, QueueSettings, Weights, WhenFull
 from tests.support.factories import NOW
 from tests.support.hands import Hands
 

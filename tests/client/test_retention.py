@@ -28,11 +28,13 @@ def test_what_is_not_said_stays_as_it_is() -> None:
         ({"failed": -1}, "keep: failed"),
         ({"queues": {"sms": "never"}}, "keep: queues.sms"),
         ({"queues": {"no such name!": 1}}, "keep: queues"),
+        ({"queues": "sms"}, "keep: queues: must map queues to how long, not 'sms'"),
+        ("1d", "keep must be like .*, not '1d'"),
     ],
 )
-def test_a_wrong_time_is_refused_by_its_name(keep: dict[str, Any], why: str) -> None:
+def test_a_wrong_time_is_refused_by_its_name(keep: Any, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
-        Rota("sqlite:///x.db", keep=keep)  # type: ignore[arg-type]
+        Rota("sqlite:///x.db", keep=keep)
 
 
 async def test_workers_of_the_app_drop_what_is_older(app: Rota, make: Make) -> None:

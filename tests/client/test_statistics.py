@@ -50,7 +50,7 @@ for n in range(5):
 @pytest.mark.slow
 def test_a_script_that_closes_nothing_has_its_submits_counted(tmp_path: Path) -> None:
     """R9.6: what comes in is not only what long-lived processes submit."""
-    subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, check=True, timeout=60)
     with Rota(f"sqlite:///{tmp_path / 'rota.db'}") as app:
         assert sum(minute.submitted for minute in app.statistics.list("10m")) == 5
 
@@ -69,6 +69,8 @@ def test_the_beginning_is_an_instant_or_how_long_ago(since: Any) -> None:
 def test_a_split_is_said_once() -> None:
     where = chosen(NOW, "1h", None, step="1m", queue="sms", kind=None, by=["kind", "kind"])
     assert (where.by, where.queue) == ((By.KIND,), "sms")
+    alone = chosen(NOW, "1h", None, step="1m", queue=None, kind=None, by="queue")
+    assert alone.by == (By.QUEUE,)
 
 
 @pytest.mark.parametrize(

@@ -106,11 +106,16 @@ async def test_a_rule_that_cannot_be_is_refused_and_names_the_field(
         assert told.json["errors"][0]["pointer"] == field
 
 
+def alert_id(n: int) -> str:
+    """The id of the alert that was made as this one, from 0 on."""
+    return f"0193f2a1-7c5e-7d3a-9b1f-{n:012}"
+
+
 async def fired(engine: Engine, count: int) -> list[Alert]:
     """Let alerts have fired, the first of them cleared."""
     made = [
         Alert(
-            id=f"a{n}",
+            id=alert_id(n),
             rule=f"r{n}",
             figure=Figure.DEPTH,
             queue=None,
@@ -130,8 +135,9 @@ async def test_an_alert_is_shown_by_its_id(asker: Asker, engine: Engine) -> None
     """A message's link leads to it; one that never fired is none."""
     made = await fired(engine, 3)
     pending = Alert(
-        id="p", rule="p", figure=Figure.DEPTH, queue=None, value=1.0, threshold=1.0, since=NOW
-    )
+        id=alert_id(9), rule="p", figure=Figure.DEPTH, queue=None, value=1.0, threshold=1.0,
+        since=NOW,
+    )  # fmt: skip
     await engine.store.move_alerts([AlertMove(alert=pending)], NOW)
     read = asker.using("read")
 
@@ -139,7 +145,7 @@ async def test_an_alert_is_shown_by_its_id(asker: Asker, engine: Engine) -> None
         told = await read.ask("GET", f"/v1/alerts/{alert.id}")
         shaped(told.json, shapes.Alert)
         assert (told.json["id"], told.json["state"]) == (alert.id, state)
-    for absent in ("a", "a11", "p", "~"):
+    for absent in (alert_id(8), alert_id(9), "a", "~", "%00"):
         assert (await read.ask("GET", f"/v1/alerts/{absent}")).code == "not_found"
 
 
@@ -152,13 +158,13 @@ async def test_alerts_are_listed_page_by_page_newest_first(asker: Asker, engine:
     third = await read.ask("GET", f"/v1/alerts?limit=2&cursor={second.json['next']}")
 
     pages = [[alert["id"] for alert in told.json["items"]] for told in (first, second, third)]
-    assert pages == [["a4", "a3"], ["a2", "a1"], ["a0"]]
+    assert pages == [[alert_id(n) for n in page] for page in ((4, 3), (2, 1), (0,))]
     assert third.json["next"] is None
     assert third.json["items"][0]["state"] == "cleared"
     other = await read.ask("GET", f"/v1/alerts?rule=r1&cursor={first.json['next']}")
     assert other.code == "cursor_mismatch"
     over = await read.ask("GET", "/v1/alerts?over=true")
-    assert [alert["id"] for alert in over.json["items"]] == ["a0"]
+    assert [alert["id"] for alert in over.json["items"]] == [alert_id(0)]
 
 
 async def test_an_alert_and_a_rule_are_silenced_for_a_while(
@@ -166,12 +172,12 @@ async def test_an_alert_and_a_rule_are_silenced_for_a_while(
 ) -> None:
     await fired(engine, 2)
     operate = asker.using("operate")
-    told = await operate.ask("POST", "/v1/alerts/a1/silence", {"for": "2h"})
+    told = await operate.ask("POST", f"/v1/alerts/{alert_id(1)}/silence", {"for": "2h"})
     shaped(told.json, shapes.Alert)
     assert (told.status, told.json["state"]) == (200, "silenced")
-    again = await operate.ask("POST", "/v1/alerts/a1/silence", {"for": 0})
+    again = await operate.ask("POST", f"/v1/alerts/{alert_id(1)}/silence", {"for": 0})
     assert again.json["state"] == "firing"
-    for gone in ("a0", "no-such"):
+    for gone in (alert_id(0), "no-such"):
         assert (await operate.ask("POST", f"/v1/alerts/{gone}/silence", {"for": 1})).status == 404
     rule = await operate.ask("POST", "/v1/alerts/rules/run_p99/silence", {"for": "1h"})
     assert rule.json["silenced_until"] == "2027-01-15T09:00:00.000000Z"
@@ -252,7 +258,7 @@ async def test_a_test_message_goes_out_at_once_and_its_result_is_told(
         ("PATCH", "/v1/alerts/rules/run_p99", {"threshold": 9}, {"admin"}),
         ("DELETE", "/v1/alerts/rules/run_p99", None, {"admin"}),
         ("POST", "/v1/alerts/rules/run_p99/silence", {"for": 1}, {"operate", "admin"}),
-        ("POST", "/v1/alerts/a1/silence", {"for": 1}, {"operate", "admin"}),
+        ("POST", f"/v1/alerts/{alert_id(1)}/silence", {"for": 1}, {"operate", "admin"}),
         ("GET", "/v1/webhooks", None, {"admin"}),
         ("POST", "/v1/webhooks", HOOK, {"admin"}),
         ("POST", "/v1/webhooks/x/test", None, {"admin"}),

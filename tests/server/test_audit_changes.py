@@ -283,6 +283,28 @@ async def test_a_key_that_is_refused_again_and_again_fills_nothing(door: Door) -
     assert [one.target for one in entries if one.outcome is Outcome.OK] == [own]
 
 
+@ON_SQLITE
+async def test_what_a_key_lacks_the_role_for_is_summed(door: Door, clock: ManualClock) -> None:
+    """S8, S17: an entry a key, change and minute; what reads, or opens nothing, is no entry."""
+    reader = await door.asker(Role.READ, name="curious")
+    before = len(await door.audit())
+    for _ in range(3):
+        assert (await reader.ask("POST", "/v1/queues/sms/pause", {"reason": "x"})).status == 403
+    assert (await reader.ask("POST", "/v1/tasks", {"kind": "report"})).status == 403
+    assert (await reader.ask("GET", "/v1/keys")).status == 403
+    stranger = door.using("rota_" + "a" * 50)
+    assert (await stranger.ask("POST", "/v1/tasks", {"kind": "report"})).status == 401
+
+    clock.advance(60)
+    await door.access.flush()
+    entries = (await door.audit())[before:]
+    assert sorted((one.key_name, one.action, one.outcome, one.count) for one in entries) == [
+        ("curious", "queue.pause", Outcome.REFUSED, 3),
+        ("curious", "task.submit", Outcome.REFUSED, 1),
+    ]
+    assert {one.address for one in entries} == {"127.0.0.1"}
+
+
 def test_a_name_is_told_of_what_is_new_and_of_nothing_else() -> None:
     """S17: afterwards it is the target of every entry, and nobody changes it."""
     assert difference(None, {"name": "a", "rate": 2.0, "id": "x"}) == {"name": "a", "rate": 2.0}

@@ -62,14 +62,14 @@ class Ask:
         if self.route.stream:
             return await _beginning(asker, self.address)
         media = {"content-type": self.route.media[0]} if self.body is not None else {}
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await asker.ask(self.route.method, self.address, self.body, headers=media)
 
 
 async def _beginning(asker: Asker, address: str) -> Told:
     stream = asker.stream(address)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             async for chunk in stream:
                 return Told(200, {}, chunk)
     finally:

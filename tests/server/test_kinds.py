@@ -19,6 +19,19 @@ async def test_the_kinds_of_the_app_and_of_live_workers_are_listed(
     ]  # fmt: skip
 
 
+async def test_what_a_kind_takes_is_told_as_far_as_the_server_knows(
+    asker: Asker, engine: Engine, make: Make
+) -> None:
+    """R1.6: whoever submits needs no look into the code."""
+    await engine.open_session(make.session(kinds=("elsewhere",)))
+    told = await asker.ask("GET", "/v1/kinds")
+    takes = {kind["name"]: kind["arguments"] for kind in told.json["items"]}
+    assert takes["elsewhere"] is None
+    assert takes["report"][0] == {"name": "day", "required": True, "default": None}
+    paused = await asker.ask("POST", "/v1/kinds/report/pause", {})
+    assert paused.json["arguments"] == takes["report"]
+
+
 async def test_a_pause_holds_until_it_is_resumed(asker: Asker) -> None:
     told = await asker.ask("POST", "/v1/kinds/report/pause", {"reason": "wrong text"})
     fits(told.json, Kind)

@@ -12,6 +12,7 @@ from rota.cli.options import check_ports
 from rota.cli.problems import UsageError
 from rota.cli.server import own_port
 from rota.clock import new_rng
+from rota.contrib.embedded import free_port
 from rota.errors import ConfigurationError
 from rota.node.process import CHILD
 from rota.server.run import Running
@@ -22,17 +23,27 @@ from tests.support.exposition import Exposed
 async def _asked(port: int, path: str) -> tuple[bytes, bytes]:
     """Return the first line of an answer and its body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")
     writer.close()
     return head.partition(b"\r\n")[0], body
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+async def test_it_tells_that_it_listens_when_connections_are_let_in(tmp_path: Path) -> None:
+    """R8.3: a balancer, or whoever reads the log, asks from then on; a port is taken before."""
+    app = Rota(f"sqlite:///{tmp_path / 'rota.db'}")
+    told = asyncio.Event()
+    settings = ServerSettings(port=0, duties=False)
+    running = Running(app, settings, rng=new_rng(1), on_listening=told.set)
+    going = asyncio.ensure_future(running.run())
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", running.port))
+    async with asyncio.timeout(60):
+        await told.wait()
+        assert (await _asked(running.port, "/healthz"))[0] == b"HTTP/1.1 200 OK"
+        running.stop()
+        await going
+    await asyncio.to_thread(app.close)
 
 
 async def test_metrics_and_probes_of_a_server_need_no_key_on_its_own_port(tmp_path: Path) -> None:
@@ -42,12 +53,12 @@ async def test_metrics_and_probes_of_a_server_need_no_key_on_its_own_port(tmp_pa
     @app.task(queue="sms")
     def send() -> None: ...
 
-    port = _free_port()
+    port = free_port()
     settings = ServerSettings(port=0, metrics_port=port, duties=False)
     running = Running(app, settings, rng=new_rng(1))
     listening = await running.own_port()
     assert listening is not None
-    async with listening, asyncio.timeout(20):
+    async with listening, asyncio.timeout(60):
         await running.server.place.engine.open()
         line, body = await _asked(port, "/metrics")
         assert line == b"HTTP/1.1 200 OK"

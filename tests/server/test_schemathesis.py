@@ -88,12 +88,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
 
     thread = threading.Thread(target=work)
     thread.start()
-    begun.wait(30)
+    begun.wait(60)
     one, loop = running[0]
     wait_for_listener(one.port)
     yield f"http://127.0.0.1:{one.port}", key
     loop.call_soon_threadsafe(one.stop)
-    thread.join(30)
+    thread.join(60)
     app.close()
 
 

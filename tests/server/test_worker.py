@@ -10,6 +10,8 @@ import pytest
 from rota.access import Role, Scope
 from rota.clock import ManualClock
 from rota.engine import Engine
+from rota.errors import StoreUnavailable
+from rota.server import claiming
 from rota.server.caller import Caller
 from rota.server.front import Front
 from rota.server.route import Route
@@ -210,6 +212,46 @@ async def test_numbers_hold_under_limits_too(hand: Hand, engine: Engine, make: M
     assert await hand.got(2) == []
 
 
+async def test_an_answer_that_would_be_too_large_hands_the_rest_back(
+    hand: Hand, engine: Engine, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R8.4: nothing of it is lost, held or counted as an attempt; one task comes whatever its size.
+
+    The claim after it takes as many as fit of the average of all that was taken before.
+    """
+    monkeypatch.setattr(claiming, "ANSWER_CHARS", 1000)
+    payload = '{"text":"%s"}' % ("x" * 400)
+    tasks = [make.task(queue="sms", payload=payload) for _ in range(5)]
+    await engine.submit([*tasks, make.task(queue="sms", payload='{"t":"%s"}' % ("y" * 2000))])
+
+    told = (await hand.claim(1)).json
+    assert (len(told["tasks"]), told["again_at"] is None) == (2, False)
+    assert (await hand.claim(1)).json["tasks"] == told["tasks"]
+    assert len((await hand.ask("held")).json["tasks"]) == 2
+
+    rest = [await hand.got(number) for number in (2, 3, 4)]
+    assert [len(got) for got in rest] == [1, 2, 1]
+    assert {task["attempt"] for got in rest for task in got} == {1}
+    assert len({task["id"] for got in [told["tasks"], *rest] for task in got}) == 6
+    assert await hand.got(5) == []
+
+
+async def test_what_could_not_be_handed_back_comes_with_the_repeat(
+    hand: Hand, engine: Engine, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R8.4: the store goes away between taking and handing back: nothing is lost."""
+    monkeypatch.setattr(claiming, "ANSWER_CHARS", 10)
+    await engine.submit(make.tasks(3, queue="sms", payload='{"text":"%s"}' % ("x" * 50)))
+
+    async def away(*_: Any) -> list[bool]:
+        raise StoreUnavailable("the store is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "finish", away)
+        assert (await hand.claim(1)).status == 503
+    assert len((await hand.claim(1)).json["tasks"]) == 3
+
+
 async def test_a_workers_key_sees_its_own_tenant_alone(
     asker: Asker, engine: Engine, make: Make
 ) -> None:
@@ -370,7 +412,7 @@ async def test_hints_stream_to_whoever_listens(
     first = await anext(lines)
     await engine.submit([make.task(queue="sms")])
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         # On SQLite the file's own sign, which stands for all there are, may swallow this one.
         while await anext(lines) not in (b'{"at":0}\n', b'{"at":null}\n'):
             pass

@@ -92,7 +92,7 @@ def run_child(app: Rota, settings: ServerSettings, concurrency: int, link: Link)
 class _Child:
     def __init__(self, app: Rota, settings: ServerSettings, concurrency: int, link: Link) -> None:
         self._link = link
-        self._running = Running(app, settings, rng=new_rng())
+        self._running = Running(app, settings, rng=new_rng(), on_listening=self._show_link)
         self._running.server.advice_level = logging.DEBUG
         self._address = f"{settings.address.rpartition(':')[0]}:{self._running.port}"
         self._worker: WorkerThread | None = None
@@ -111,7 +111,6 @@ class _Child:
         loop.add_reader(0, self._heard)
         if self._worker is not None:
             self._worker.start()
-        loop.call_soon(self._show_link)
         await self._running.run()
         if self._worker is not None:
             self._worker.stop()

@@ -114,6 +114,9 @@ class KeyAccess:
         else:
             await self._journal.write(call, address, answer, error)
 
+    def deny(self, route: Route, caller: Caller, headers: dict[str, str], address: str) -> None:
+        self._journal.deny(route, caller, self._hosts.caller(headers, address))
+
     async def keep(self) -> None:
         """Write what gathers in memory every few seconds, and all of it at the end."""
         try:

@@ -1,27 +1,32 @@
 """Claims of remote workers: by number, and waiting for work without a query of their own (R8.4)."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
-from rota.backend import Claim
+from rota.backend import Claim, Report
 from rota.config import NAME_PATTERN
 from rota.errors import ClaimSuperseded, ConfigurationError, SessionGone
 from rota.http.wire import CLAIM_MOST, NUMBER_MOST, WAIT_MOST, Got, handed
 from rota.model import Claimed
+from rota.policy.lifecycle import Released
 from rota.policy.retry import Backoff
 from rota.remote import Numbered, Standing
 from rota.server.holdings import Holding, no_session, session_gone
 from rota.server.place import Place
 from rota.server.problems import Problem
+from rota.server.reporting import NO_POLICY
 from rota.server.route import Answer, Call, In
 from rota.times import show_instant
 
 QUEUES_MOST = 1_000
 AVOID_MOST = 1_000
 WAITING_MOST = 10_000
+ANSWER_CHARS = 8 * 1024 * 1024
+"""The contents of the tasks of one claim come to so much at most, or are those of one task."""
 
 Name = Annotated[str, Meta(pattern=f"^{NAME_PATTERN}$", max_length=128)]
 
@@ -122,16 +127,35 @@ class _One:
         return got
 
     async def _look(self) -> Claim:
-        async with self._holding.turn:
-            return await self._place.engine.claim_numbered(
-                self._holding.session_id,
+        holding, slots = self._holding, self._asked.slots
+        if holding.usual_size:
+            slots = min(slots, max(1, ANSWER_CHARS // holding.usual_size))
+        async with holding.turn:
+            got = await self._place.engine.claim_numbered(
+                holding.session_id,
                 self._numbered,
                 self._queues,
-                self._asked.slots,
+                slots,
                 self._asked.avoid,
-                spare=self._asked.spare,
+                spare=max(0, self._asked.spare - (self._asked.slots - slots)),
                 tenant=self._tenant,
             )
+            return await self._bounded(got)
+
+    async def _bounded(self, got: Claim) -> Claim:
+        """Hand back at once, as if never handed out, what would make the answer too large.
+
+        How large tasks are is not known before they are taken; the next claim goes by these.
+        """
+        holding, sizes = self._holding, [_size(task) for task in got.tasks]
+        if sizes:
+            holding.usual_size = sum(sizes) // len(sizes)
+        fit = _fit(sizes)
+        if fit == len(sizes):
+            return got
+        back = [Report(task, Released(), NO_POLICY) for task in got.tasks[fit:]]
+        await self._place.engine.finish(holding.session_id, back)
+        return structs.replace(got, tasks=got.tasks[:fit], again_at=self._place.clock.now())
 
     async def _hung_up(self) -> None:
         """Wait until the caller is gone: nothing is taken for whoever would not hear of it."""
@@ -153,8 +177,9 @@ async def _turn(turn: asyncio.Event, ends: list["asyncio.Future[Any]"]) -> bool:
 
 async def _repeated(place: Place, holding: Holding, asked: ClaimIn, standing: Standing) -> Answer:
     """Answer what the session holds: the first answer to this number may have been lost."""
-    await place.engine.end_claim(holding.session_id, asked.request)
-    held = await place.engine.held(holding.session_id)
+    async with holding.turn:  # what is being handed back is held no more
+        await place.engine.end_claim(holding.session_id, asked.request)
+        held = await place.engine.held(holding.session_id)
     holding.replace(held)
     state = "active" if standing.drain_at is None else "drain"
     return _answer(place, asked, Claim(held), state, repeated=True)
@@ -177,6 +202,25 @@ async def _gone(place: Place, holding: Holding) -> Problem:
 
 def _superseded(number: int) -> Problem:
     return Problem("superseded", f"a newer claim than {number} stands; nothing was taken")
+
+
+def _size(task: Claimed) -> int:
+    contents = (task.payload, task.headers, task.checkpoint)
+    return sum(len(text) for text in contents if text is not None)
+
+
+def _fit(sizes: Sequence[int]) -> int:
+    """Return how many of the first tasks fit into one answer: at least one, if there is any.
+
+    >>> _fit([5, 5]), _fit([ANSWER_CHARS + 1, 1]), _fit([])
+    (2, 1, 0)
+    """
+    total = 0
+    for count, size in enumerate(sizes):
+        total += size
+        if total > ANSWER_CHARS:
+            return max(count, 1)
+    return len(sizes)
 
 
 def _within(queues: list[str], reach: tuple[str, ...] | None) -> list[str]:

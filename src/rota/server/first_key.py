@@ -5,7 +5,7 @@ from rota.backend import Backend
 from rota.errors import ConfigurationError
 from rota.server.hosts import is_loopback
 
-HOW = "rota keys create first --role admin"
+HOW = "rota keys create first --role admin, with the --url or --app of this server"
 
 
 async def check_listening(backend: Backend, host: str) -> str | None:

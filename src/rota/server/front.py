@@ -49,6 +49,10 @@ class Access(Protocol):
         """Take note of what became of a call that changes something (S17)."""
         ...
 
+    def deny(self, route: Route, caller: Caller, headers: dict[str, str], address: str) -> None:
+        """Take note that a change was asked for by somebody who lacks the role for it (S17)."""
+        ...
+
 
 class Front:
     """Answers HTTP requests by the table of routes."""
@@ -149,6 +153,8 @@ class Front:
         if route.roles is None:
             return NOBODY
         if not caller.may(route.roles):
+            if route.audit is not None:
+                self._access.deny(route, caller, headers, address)
             needed = " or ".join(sorted(route.roles))
             raise Problem("forbidden", f"this takes a key with the role {needed}")
         return caller

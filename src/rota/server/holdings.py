@@ -31,6 +31,8 @@ class Holding:
         self.newest = 0
         self.lease: int | None = None
         self.differs = 0
+        self.usual_size = 0
+        """How many characters a task of its last claim had, on average; 0 before the first."""
         self.turn = asyncio.Lock()
         self.superseded = asyncio.Event()
         self._tasks: dict[str, Claimed] = {}

@@ -1,9 +1,9 @@
 """The audit record as a server keeps it: an entry for each change, sums for what is frequent (S17).
 
 Submits, claims, finishes and heartbeats are summed by key, route and minute and written together: a
-row for each would cost as much as the work itself. So is what was refused, from the hundredth on:
-who may do nothing shall not fill the store either (S8). What could not be written waits for the
-next time; at most `WAITING_MOST` entries do.
+row for each would cost as much as the work itself. So is what was refused, for want of a role from
+the first, else from the hundredth on: who may do nothing shall not fill the store either (S8). What
+could not be written waits for the next time; at most `WAITING_MOST` entries do.
 
 Of a change that is `announced` there is an entry before it is made as well. Once there is the one
 of its end, that is left out by whoever reads; until then, and for good if this process is killed,
@@ -26,7 +26,7 @@ from rota.errors import RotaError
 from rota.problems import meaning
 from rota.server.caller import Caller
 from rota.server.problems import Problem
-from rota.server.route import Answer, Call
+from rota.server.route import Answer, Call, Route
 
 log = logging.getLogger("rota.server")
 
@@ -65,16 +65,24 @@ class Journal:
 
     def add(self, call: Call, address: str, error: Exception | None) -> None:
         """Count a call of a route that is summed."""
-        caller = call.caller
+        many = call.audit.get("count", 1)
+        self._count(call.route, call.caller, address, outcome_of(error), many)
+
+    def deny(self, route: Route, caller: Caller, address: str) -> None:
+        """Count a change that was refused for want of a role, before its body was read."""
+        self._count(route, caller, address, Outcome.REFUSED, 1)
+
+    def _count(
+        self, route: Route, caller: Caller, address: str, outcome: Outcome, many: int
+    ) -> None:
         minute = self._clock.now() // MINUTE
-        who = caller.key_id or address
-        key = (minute, who, call.route.audit or "", outcome_of(error), caller.via)
+        key = (minute, caller.key_id or address, route.audit or "", outcome, caller.via)
         found = self._sums.get(key)
         if found is None:
             if len(self._sums) >= SUMS_MOST:
                 self._close(minute + 1)
             found = self._sums[key] = _Sum(caller, address=address)
-        found.count += call.audit.get("count", 1)
+        found.count += many
 
     async def write(
         self, call: Call, address: str, answer: Answer | None, error: Exception | None

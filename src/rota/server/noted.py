@@ -15,8 +15,7 @@ from rota.alerting import Alert, AlertRule, Webhook
 from rota.backend import Backend
 from rota.model import Micros
 from rota.schedule import Schedule, Skip
-from rota.shares import Limit, QueueSettings, Settings, TenantSettings
-from rota.store.sharing import AnySettings
+from rota.shares import AnySettings, Limit, QueueSettings, Settings, TenantSettings
 from rota.times import show_instant
 
 MASKED: Final = frozenset({"payload", "headers", "tags"})

@@ -20,7 +20,6 @@ from rota.server.route import Route
 
 _REF = "#/components/schemas/{name}"
 _NDJSON = "application/x-ndjson"
-_METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
 
 Schema = dict[str, Any]
 

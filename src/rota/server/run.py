@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -30,7 +30,19 @@ BACKLOG = 2048
 
 
 class Listener(uvicorn.Server):
-    """uvicorn's server without its own way with signals: this process has one already."""
+    """uvicorn's server without its own way with signals: this process has one already.
+
+    `on_listening` is called once connections are let in; at a port that is only bound they are
+    refused.
+    """
+
+    def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_listening = on_listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_listening()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -38,14 +50,24 @@ class Listener(uvicorn.Server):
 
 
 class Running:
-    """A server that listens; for whoever runs it on a loop of their own."""
+    """A server that listens; for whoever runs it on a loop of their own.
 
-    def __init__(self, app: Rota, settings: ServerSettings, *, rng: Rng) -> None:
+    `on_listening` is called, on that loop, once whoever connects is let in.
+    """
+
+    def __init__(
+        self,
+        app: Rota,
+        settings: ServerSettings,
+        *,
+        rng: Rng,
+        on_listening: Callable[[], None] = lambda: None,
+    ) -> None:
         self.server = Server(app, settings, rng=rng)
         self._socket = bound(settings)
         host, port, *_ = self._socket.getsockname()
         self.port: int = port
-        self.listener = Listener(_config(self.server, settings))
+        self.listener = Listener(_config(self.server, settings), on_listening)
         log.debug("bound to %s port %d", host, port)
 
     async def run(self) -> None:
@@ -110,7 +132,12 @@ def run_server(app: Rota, settings: ServerSettings, *, rng: Rng) -> int:
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
     async def main() -> None:
-        running = Running(app, settings, rng=rng)
+        def listening() -> None:
+            scheme = settings.address.partition(":")[0]
+            place = f"{scheme}://{settings.host}:{running.port}"
+            log.info("server %d listens on %s", os.getpid(), place)
+
+        running = Running(app, settings, rng=rng, on_listening=listening)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, running.stop)
@@ -123,10 +150,6 @@ def run_server(app: Rota, settings: ServerSettings, *, rng: Rng) -> int:
 
             # The supervisor holds the other end and never writes: readable means it is gone.
             loop.add_reader(0, parent_gone)
-        scheme = settings.address.partition(":")[0]
-        log.info(
-            "server %d listens on %s://%s:%d", os.getpid(), scheme, settings.host, running.port
-        )
         await running.run()
         log.info("stopped")
 

@@ -10,8 +10,7 @@ from rota.backend import Backend
 from rota.model import Micros, Session, State, TaskFilter
 from rota.server.problems import Problem
 from rota.service import Service, ServiceFilter
-from rota.shares import Depth, Limit, LimitUse, Settings
-from rota.store.sharing import AnySettings
+from rota.shares import AnySettings, Depth, Limit, LimitUse, Settings
 
 QUEUES_MOST = 500
 """So many queues are asked for a tenant's own work; there is no list of those."""

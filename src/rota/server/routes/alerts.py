@@ -110,15 +110,14 @@ async def list_alerts(call: Call) -> Answer:
         rule=query.rule,
         queue=query.queue,
         over=query.over,
-        before_id=None if before is None else str(before[0]),
-        limit=query.limit + 1,
+        after=None if before is None else str(before[0]),
+        limit=query.limit,
     )
-    page = found[: query.limit]
-    more = len(found) > query.limit
+    more = len(found) == query.limit  # a full page may be the last one: the next one is empty then
     return Answer(
         {
-            "items": [alert_views.alert(one, now) for one in page],
-            "next": await cursors.seal(ORDER, [page[-1].id], about=about) if more else None,
+            "items": [alert_views.alert(one, now) for one in found],
+            "next": await cursors.seal(ORDER, [found[-1].id], about=about) if more else None,
             "as_of": show_instant(now),
         }
     )

@@ -1,5 +1,9 @@
 """Kinds over HTTP: which there are, and which are started at present (R7.7)."""
 
+from typing import Any
+
+from msgspec import structs
+
 from rota import share_views
 from rota.access import Role
 from rota.server import etags
@@ -14,19 +18,27 @@ TAG = "kinds"
 
 async def list_kinds(call: Call) -> Answer:
     found = await call.faces.kinds.alist(paused=call.query.paused)
-    return await page_of(call, found, lambda kind: kind.name, share_views.kind)
+    return await page_of(call, found, lambda kind: kind.name, lambda kind: _view(call, kind))
 
 
 async def pause_kind(call: Call) -> Answer:
-    return _shown(await call.faces.kinds.apause(call.path["name"], call.body.reason))
+    return _shown(call, await call.faces.kinds.apause(call.path["name"], call.body.reason))
 
 
 async def resume_kind(call: Call) -> Answer:
-    return _shown(await call.faces.kinds.aresume(call.path["name"]))
+    return _shown(call, await call.faces.kinds.aresume(call.path["name"]))
 
 
-def _shown(settings: KindSettings) -> Answer:
-    return etags.tagged(share_views.kind(settings), settings.version)
+def _shown(call: Call, settings: KindSettings) -> Answer:
+    return etags.tagged(_view(call, settings), settings.version)
+
+
+def _view(call: Call, settings: KindSettings) -> dict[str, Any]:
+    kind = call.place.app.registry.get(settings.name)
+    arguments = None if kind is None else kind.arguments.shown
+    if arguments is not None and not call.caller.scope.payloads:
+        arguments = [structs.replace(one, default=None) for one in arguments]
+    return share_views.kind(settings) | {"arguments": arguments}
 
 
 ROUTES = (

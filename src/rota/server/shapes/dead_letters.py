@@ -6,8 +6,9 @@ from msgspec import Struct
 class DeadLetterGroup(Struct, frozen=True):
     """Dead letters that failed alike.
 
-    `sample` is the id of the newest, `reason` why that failed; `tenants` are those of the newest
-    twenty.
+    `sample` is the id of the newest, `reason` why that failed. `by_tenant` counts whose the newest
+    1,000 are, `tenants` names them: those twenty that have the most. `by_hour` counts those that
+    failed in the last day, by when the hour began; hours in which none did are left out.
     """
 
     group: str
@@ -20,6 +21,8 @@ class DeadLetterGroup(Struct, frozen=True):
     sample: str
     reason: str | None
     tenants: list[str]
+    by_tenant: dict[str, int]
+    by_hour: dict[str, int]
 
 
 class DeadLetterGroups(Struct, frozen=True):
