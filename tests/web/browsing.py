@@ -20,6 +20,8 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 Theme = Literal["light", "dark"]
+PATIENCE = 30_000
+"""Milliseconds in which what is sure to show shows, also on a machine with much else to do."""
 
 # A policy that was broken is an event; told as an error so that it is heard like all others.
 LISTEN = """addEventListener("securitypolicyviolation", (event) =>
@@ -93,7 +95,7 @@ def browsing(
     context = browser.new_context(
         viewport=viewport, color_scheme=theme, locale="en-GB", timezone_id="Europe/Berlin", **more
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     context.add_init_script(LISTEN)
     if role is not None:
         name, value = school.dev.log_in(key=school.keys[role])

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from rota.server.built import built
-from tests.web.browsing import Watched, browsing, chromium, launch
+from tests.web.browsing import PATIENCE, Watched, browsing, chromium, launch
 from tests.web.dev import Dev
 from tests.web.seeding import School, seed
 
@@ -53,7 +53,7 @@ def school(looked_at: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="package")
 def browser(school: School) -> Iterator[Browser]:
     """The system's browser."""
-    expect.set_options(timeout=10_000)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = launch(playwright)
         yield browser

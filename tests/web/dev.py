@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from tests.system.harness import ROOT, wait_until
+from rota.contrib.embedded import free_port
+from tests.system.harness import PATIENCE, ROOT, wait_until
 
 APP = "tests.web.school:app"
 
@@ -29,7 +30,7 @@ class Dev:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.store = f"sqlite:///{folder / 'school.db'}"
-        self.port = 0
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -54,10 +55,10 @@ class Dev:
                 cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environ,
             )  # fmt: skip
         self._process = process
-        wait_until(lambda: self._lines() or process.poll() is not None, 30, "the ready link")
+        wait_until(lambda: self._lines() or process.poll() is not None, what="the ready link")
         assert process.poll() is None, (self.folder / "dev.err").read_text()
         self.port = int(str(self._lines()[-1]["url"]).rpartition(":")[2])
-        wait_until(lambda: self.ask("GET", "/readyz").status == 200, 20, "being ready")
+        wait_until(lambda: self.ask("GET", "/readyz").status == 200, what="being ready")
 
     def end(self) -> None:
         """End it and what it started."""
@@ -65,11 +66,11 @@ class Dev:
             return
         below = psutil.Process(self._process.pid).children(recursive=True)
         self._process.terminate()
-        psutil.wait_procs(below, 5)
+        psutil.wait_procs(below, PATIENCE)
         for child in below:
             if child.is_running():
                 child.kill()
-        self._process.wait(5)
+        self._process.wait(PATIENCE)
 
     def ask(self, method: str, path: str, body: Any = None, *, key: str = "", **more: str) -> Told:
         """Send one request with a key, on a connection of its own; `more` are headers."""

@@ -3,16 +3,19 @@
 The same school every time, after the same hour; ids and times are those of the run.
 """
 
+import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from rota.clock import SystemClock
+from tests.support.factories import Make
+from tests.support.places import Place
 from tests.system.harness import ROOT, wait_until
 from tests.web.browsing import NARROW, browsing, launch
 from tests.web.dev import Dev
-from tests.web.past import give_past
+from tests.web.past import fail_for_a_day, give_past
 from tests.web.school import app
 from tests.web.seeding import seed
 from tests.web.test_pages import address
@@ -45,6 +48,10 @@ def main() -> None:
             school = seed(dev)
             with app.at(dev.store) as store:
                 give_past(store, Path(dev.store.removeprefix("sqlite:///")), SystemClock().now())
+            asyncio.run(failures(dev))
+            # A picture is no place for it.
+            why = {"reason": "a test of the printer"}
+            school.ask("POST", f"/v1/dead-letters/{school.tasks['refused']}/discard", why)
             wait_until(
                 lambda: school.ask("GET", "/v1/stats/shares")["items"], 30, "the first statistics"
             )
@@ -63,6 +70,14 @@ def main() -> None:
                 browser.close()
         finally:
             dev.end()
+
+
+async def failures(dev: Dev) -> None:
+    """Let a day have passed on which something kept failing."""
+    store = Place("sqlite", dev.store.removeprefix("sqlite:///")).store()
+    await store.open()
+    await fail_for_a_day(store, Make(7), SystemClock().now())
+    await store.close()
 
 
 def take(page: Page, name: str) -> None:

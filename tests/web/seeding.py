@@ -51,8 +51,7 @@ def seed(dev: Dev) -> School:
     reached = {"failed": "failed", "refused": "failed", "done": "completed", "running": "running"}
     wait_until(
         lambda: all(school.state(name) == state for name, state in reached.items()),
-        30,
-        "the school's tasks",
+        what="the school's tasks",
     )
     return school
 

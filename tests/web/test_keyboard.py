@@ -36,8 +36,12 @@ def test_keys_lead_to_pages_help_search_and_dialogs(browse: Browse) -> None:
     """g t, ?, Escape, /, Shift+A and c; nothing of it while one types."""
     with browse("operate") as seen:
         page = seen.open("/")
-        page.keyboard.press("g")
-        page.keyboard.press("t")
+        # Two keys are one word if the second comes within a second of the page's time.
+        for _ in range(3):
+            page.keyboard.press("g")
+            page.keyboard.press("t")
+            if page.url.endswith("/tasks"):
+                break
         expect(page).to_have_url(re.compile("/tasks$"))
         page.keyboard.press("?")
         expect(page.get_by_role("dialog")).to_contain_text("Keys")

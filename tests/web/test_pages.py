@@ -1,14 +1,21 @@
 """Every page, in both themes, wide and narrow: whole, without faults, and for everyone (R9.1, R9.2;
 points 24, 38 and 39 of the brief)."""
 
+import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from rota.clock import SystemClock
+from rota.config import HOUR
+from tests.support.factories import Make
+from tests.support.places import Place
 from tests.system.harness import ROOT
 from tests.web.browsing import NARROW, WIDE, Theme
 from tests.web.conftest import Browse
+from tests.web.past import five_attempts
 from tests.web.seeding import School
 
 pytestmark = [pytest.mark.slow, pytest.mark.paced]
@@ -120,3 +127,29 @@ def test_axe_finds_no_serious_fault(browse: Browse, school: School, theme: Theme
             seen.page.wait_for_timeout(150)  # what is read last is there
             found[page] = serious(seen.page)
     assert {page: faults for page, faults in found.items() if faults} == {}
+
+
+def test_attempts_a_lost_worker_and_a_snooze_are_told_apart(browse: Browse, school: School) -> None:
+    """R9.1, point 20: five attempts failed; what spent none is counted beside them."""
+    with ThreadPoolExecutor(1) as other:  # the loop of Playwright runs in this one
+        task = other.submit(asyncio.run, _troubled(school)).result()
+    with browse("read") as seen:
+        page = seen.open(f"/tasks/{task}")
+        attempts = page.get_by_role("region", name="Failed attempts 5")
+        expect(attempts.locator("summary")).to_have_text(
+            [re.compile(f"{n} ConnectionError: line") for n in (5, 4, 3, 2, 1)]
+        )
+        expect(attempts).to_contain_text(
+            "Beside these 1 time its worker was lost, and 1 time it was put off by its handler"
+        )
+        why = page.get_by_role("region", name="How it ended")
+        expect(why.get_by_role("link", name="All that failed like it")).to_be_visible()
+
+
+async def _troubled(school: School) -> str:
+    store = Place("sqlite", school.dev.store.removeprefix("sqlite:///")).store()
+    await store.open()
+    try:
+        return await five_attempts(store, Make(20), SystemClock().now() - 2 * HOUR)
+    finally:
+        await store.close()

@@ -54,7 +54,8 @@ def test_a_worker_that_is_silent_is_late_then_lost_and_another_one_drains(
 ) -> None:
     """Point 33: the row stays where it is and says so; versions that differ are marked."""
     worker(school, "w-odd", version="1.3.9", queues=["odd=5"])
-    silent = worker(school, "w-silent", lease=4, queues=["odd"])
+    # A third of it is when the row must be seen to be late.
+    silent = worker(school, "w-silent", lease=12, queues=["odd"])
     drained = worker(school, "w-drained", queues=["odd"])
     with browse("operate") as seen:
         page = seen.open("/workers?queue=odd")

@@ -42,6 +42,10 @@ describe("instants", () => {
     ["2026-11-03T10:04:00Z", "3 Nov 10:04"],
     ["2025-11-03T10:04:00Z", "3 Nov 2025 10:04"],
   ])("%s is %s", (at, text) => expect(moment(Date.parse(at), now, "UTC")).toBe(text));
+  test("fine ones have milliseconds", () => {
+    expect(moment(Date.parse("2026-11-30T09:04:31.007Z"), now, "UTC", true)).toBe("09:04:31.007");
+    expect(moment(Date.parse("2026-11-03T09:04:31.1Z"), now, "UTC", true)).toBe("3 Nov 09:04:31.100");
+  });
   test("how far away they are", () => {
     expect(distance(now + 14_000, now)).toBe("in 14 s");
     expect(distance(now - 185_000, now)).toBe("3 min 05 s ago");

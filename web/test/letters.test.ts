@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { body, chosen, named, narrowed, outcome, tenants, tried, words, type Group } from "../src/pages/dead-letters/letters";
+import { body, chosen, lately, narrowed, outcome, spoken, tried, whose, words, type Group } from "../src/pages/dead-letters/letters";
 
 const group = (kind: string, count: number, first: string, last: string, shape = ""): Group => ({
-  group: kind, kind, error_type: "HTTPError", shape, count, sample: "", reason: null, tenants: [],
+  group: kind, kind, error_type: "HTTPError", shape, count, sample: "", reason: null, tenants: [], by_tenant: {}, by_hour: {},
   first_at: `2026-11-30T${first}:00Z`, last_at: `2026-11-30T${last}:00Z`,
 });
 const GROUPS = [group("a", 2, "09:00", "12:00", "503 from <url>"), group("b", 9, "08:00", "10:00"), group("c", 5, "10:00", "11:00")];
@@ -30,11 +30,26 @@ test("a group's id is not read to people", () => {
 });
 
 test.each([
-  [["board", ""], "board, (none)"],
-  [["a", "b", "c", "d", "e", "f", "g"], "a, b, c, d, e and 2 more"],
-  [["x\u202ey"], "x\\u202ey"],
-])("the tenants %o are %s", (names, said) => {
-  expect(named(names)).toBe(said);
+  [2, { "": 2 }, ""],
+  [0, {}, ""],
+  [74, { college: 4, board: 70 }, "board 70, college 4"],
+  [3, { board: 2, "": 1 }, "board 2, (none) 1"],
+  [9, { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1 }, "a 1, b 1, c 1, d 1, e 1 and others 4"],
+  [20_000, { board: 600, college: 400 }, "board 600, college 400 of the newest 1,000"],
+  [1, { "x\u202ey": 1 }, "x\\u202ey 1"],
+])("of %i dead letters %o are told as %s", (count, by_tenant, said) => {
+  expect(whose({ count, by_tenant })).toBe(said);
+});
+
+test("the last day is told by the hour, and what lies before it not at all", () => {
+  const by_hour = {
+    "2026-11-29T12:00:00Z": 5, "2026-11-29T13:00:00Z": 1, "2026-11-30T11:00:00Z": 4,
+    "2026-11-30T12:00:00Z": 2, "2026-11-30T13:00:00Z": 1,
+  };
+  const bars = lately({ by_hour }, "2026-11-30T12:40:00Z");
+  expect(bars).toEqual([1, ...new Array<number>(21).fill(0), 4, 3]);
+  expect(spoken(bars)).toBe("8 failed in the last 24 hours, 4 in the hour with the most");
+  expect(spoken([0, 0])).toBe("none failed in the last 24 hours");
 });
 
 test("everything has to be said", () => {
@@ -52,8 +67,4 @@ test("what became of it is told with what was skipped", () => {
 test("what was tried first is told by its ends", () => {
   expect(tried(["completed", "failed", "completed", "running", "ready"])).toBe("2 completed, 1 failed again, 2 are not over yet");
   expect(tried(["cancelled"])).toBe("1 cancelled");
-});
-
-test("tenants are told by their part", () => {
-  expect(tenants([{ tenant: "a" }, { tenant: "" }, { tenant: "a" }, { tenant: "b" }], 2)).toBe("a 2, (none) 1, 1 more");
 });

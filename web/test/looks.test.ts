@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { ran, waited } from "../src/lib/ages";
 import { command, order, read, unknown, where, written } from "../src/lib/filters";
 import { left } from "../src/lib/left";
-import { outcome, pace, title } from "../src/lib/operations";
-import { local, place } from "../src/lib/reasons";
+import { far, outcome, pace, part, title } from "../src/lib/operations";
+import { holding, local, place } from "../src/lib/reasons";
 import { sought } from "../src/lib/search";
 import { frozen } from "../src/lib/series";
 import type { Span } from "../src/lib/timeline";
@@ -131,4 +131,25 @@ test("a link to what is shown now shows the same later", () => {
   const now = Date.parse("2026-12-01T12:00:00Z");
   const url = new URL(frozen("http://localhost/?range=15m", now));
   expect([...url.searchParams]).toEqual([["from", "2026-12-01T11:45:00.000Z"], ["to", "2026-12-01T12:00:00.000Z"]]);
+});
+
+test.each([
+  [{ state: "running", matched: 500, capped: false, done: 310 }, "310 of 500, 62 %", 0.62],
+  [{ state: "completed", matched: 500, capped: false, done: 500 }, "500 of 500, 100 %", 1],
+  [{ state: "running", matched: 10_000, capped: true, done: 40_000 }, "40,000 so far", undefined],
+  [{ state: "stopped", matched: 10_000, capped: true, done: 40_000 }, "40,000 so far", undefined],
+  [{ state: "completed", matched: 10_000, capped: true, done: 100_000 }, "100,000 in all", 1],
+])("an operation is so far: %o", (given, text, behind) => {
+  const action = { do: "cancel", on: "tasks", changed: 0, skipped: {}, ...given };
+  expect([far(action), part(action)]).toEqual([text, behind]);
+});
+
+test("what holds a task back are all reasons but its turn", () => {
+  const reasons = [{ code: "at_cap", queue: "sms" }, { code: "in_turn" }];
+  expect(holding(["At its cap.", "Is the next."], reasons)).toEqual([{ sentence: "At its cap.", reason: reasons[0] }]);
+});
+
+test("a task that failed leads to all that failed like it", () => {
+  expect(place({ code: "finished" }, { queue: "sms", tenant: "", error_group: "0f3a" })?.address).toBe("/dead-letters/0f3a");
+  expect(place({ code: "finished" }, { queue: "sms", tenant: "", error_group: null })).toBeUndefined();
 });

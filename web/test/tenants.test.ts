@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nameOf, pathOf, rows, scopeOf, wanting, type Limit, type Served, type Tenant } from "../src/pages/tenants/tenants";
+import { heldBy, nameOf, pathOf, rows, scopeOf, wanting, type Limit, type Served, type Tenant } from "../src/pages/tenants/tenants";
 
 const tenant = (name: string, weight: number, waiting = 0): Tenant => ({
   name, weight, waiting, paused: false, paused_at: null, pause_reason: null, max_depth: null, version: 1, capped: false,
@@ -53,3 +53,15 @@ test.each([
   [limit(null, ""), "tenant (none)"],
   [limit("sms", "board"), "queue sms, tenant board"],
 ])("scopes are said in words", (one, words) => expect(scopeOf(one)).toBe(words));
+
+test.each([
+  [false, [], []],
+  [true, [], ["paused"]],
+  [false, [{ ...limit(null, "board"), running: 5 }], ["cap"]],
+  [false, [{ ...limit("sms", "board"), running: 4 }, { ...limit("sms", "college"), running: 5 }, { ...limit("sms", null), running: 5 }], []],
+  [false, [{ ...limit("sms", "board"), max_running: null, rate: 2, burst: 5, tokens: 0.2, as_of: "1970-01-01T00:00:10Z" }], ["rate in sms"]],
+  [false, [{ ...limit(null, "board"), rate: 2, burst: 5, tokens: 0.2, as_of: "1970-01-01T00:00:09Z" }], []],
+  [true, [{ ...limit("sms", "board"), running: 6, rate: 1, burst: 1, tokens: 0, as_of: "1970-01-01T00:00:10Z" }], ["paused", "cap in sms", "rate in sms"]],
+] as const)("paused %s, under limits %o, a tenant is held back by %o", (paused, limits, held) => {
+  expect(heldBy({ name: "board", paused }, limits, 10_000)).toEqual(held);
+});

@@ -25,6 +25,13 @@ const TOPICS: readonly Topic[] = [
 // Without topics: all that this key may hear of.
 const ADDRESS = "/v1/events";
 const LONGEST_PAUSE = 30_000;
+/**
+ * A stream on which nothing came for so long is opened anew. A machine that slept, or changed its
+ * network, has one that looks open and is dead; the server says something every second, to a key of a
+ * part at least now and then.
+ */
+const SILENT = 45_000;
+const LOOK = 1000;
 
 type Told =
   | { readonly heard: Heard }
@@ -41,6 +48,9 @@ export class Events {
   private failures = 0;
   private stopped = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private looking: ReturnType<typeof setInterval> | undefined;
+  /** When something came last, in milliseconds on this machine's clock: the one that goes on in sleep. */
+  private heardAt = Date.now();
   connection: Connection = "off";
 
   /** `scope` tells the keys apart: tabs that are signed in with another one have a stream of their own. */
@@ -79,6 +89,7 @@ export class Events {
   stop(): void {
     this.stopped = true;
     clearTimeout(this.timer);
+    clearInterval(this.looking);
     // Only the tab that has the stream can say of the others that there is none.
     if (this.source === undefined) this.take({ connection: "off" });
     else this.tell({ connection: "off" });
@@ -91,7 +102,10 @@ export class Events {
   private open(): void {
     const source = new EventSource(ADDRESS);
     this.source = source;
+    this.heardAt = Date.now();
+    this.looking ??= setInterval(() => this.look(), LOOK);
     source.addEventListener("open", () => {
+      this.heardAt = Date.now();
       // What happened before the stream was there is read once.
       const first = this.failures === 0 && this.connection === "off";
       this.failures = 0;
@@ -101,10 +115,19 @@ export class Events {
     source.addEventListener("error", () => this.broken(source));
     for (const topic of TOPICS) {
       source.addEventListener(topic, (message) => {
+        this.heardAt = Date.now();
         const data: unknown = JSON.parse((message as MessageEvent<string>).data || "null");
         this.tell({ heard: { topic, data } });
       });
     }
+  }
+
+  private look(): void {
+    if (this.source === undefined || Date.now() - this.heardAt < SILENT) return;
+    clearTimeout(this.timer);
+    this.source.close();
+    this.tell({ connection: "reconnecting" });
+    this.open();
   }
 
   private broken(source: EventSource): void {

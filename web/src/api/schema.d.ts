@@ -1603,6 +1603,16 @@ export interface components {
             status: string;
         };
         /**
+         * Argument
+         * @description One argument of a handler; `default` is null if it has none, or none that can be told.
+         */
+        Argument: {
+            name: string;
+            required: boolean;
+            /** @default null */
+            default?: unknown;
+        };
+        /**
          * AttemptFailure
          * @description What went wrong in one attempt.
          */
@@ -1818,8 +1828,9 @@ export interface components {
          * DeadLetterGroup
          * @description Dead letters that failed alike.
          *
-         *     `sample` is the id of the newest, `reason` why that failed; `tenants` are those of the newest
-         *     twenty.
+         *     `sample` is the id of the newest, `reason` why that failed. `by_tenant` counts whose the newest
+         *     1,000 are, `tenants` names them: those twenty that have the most. `by_hour` counts those that
+         *     failed in the last day, by when the hour began; hours in which none did are left out.
          */
         DeadLetterGroup: {
             group: string;
@@ -1832,6 +1843,12 @@ export interface components {
             sample: string;
             reason: string | null;
             tenants: string[];
+            by_tenant: {
+                [key: string]: number;
+            };
+            by_hour: {
+                [key: string]: number;
+            };
         };
         /**
          * DeadLetterGroups
@@ -2240,6 +2257,9 @@ export interface components {
         /**
          * Kind
          * @description A kind of task and whether it is started at present.
+         *
+         *     `arguments` are what its handler takes as payload, the first 100; null if only workers have it.
+         *     Their defaults are not told to a key that sees no payloads.
          */
         Kind: {
             name: string;
@@ -2247,6 +2267,7 @@ export interface components {
             paused_at: string | null;
             pause_reason: string | null;
             version: number;
+            arguments: components["schemas"]["Argument"][] | null;
         };
         /**
          * KindPage

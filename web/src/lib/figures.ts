@@ -12,7 +12,7 @@ export interface FigureKind {
 }
 
 export const FIGURES: Readonly<Record<string, FigureKind>> = {
-  queue_depth: { name: "waiting tasks", unit: "tasks", means: "How many tasks are due and wait." },
+  queue_depth: { name: "waiting tasks", unit: "tasks", means: "How many tasks are due and wait, in queues that are not paused." },
   oldest_age: { name: "oldest ready task", unit: "seconds", means: "For how long the oldest task that could run has waited." },
   error_rate: { name: "errors", unit: "ratio", means: "Which part of the runs of the last 5 minutes failed." },
   dead_letters: { name: "dead letters", unit: "tasks", means: "How many tasks have failed for good and are not settled." },

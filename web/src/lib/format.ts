@@ -61,15 +61,19 @@ export function instant(text: string): number {
   return Date.parse(text);
 }
 
-/** An instant as short as the distance allows: today the time, this year the day, else the year. */
-export function moment(at: number, now: number, zone?: string): string {
+/**
+ * An instant as short as the distance allows: today the time, this year the day, else the year;
+ * a fine one to the millisecond.
+ */
+export function moment(at: number, now: number, zone?: string, fine = false): string {
   const options = zone === undefined ? {} : { timeZone: zone };
   const day = new Intl.DateTimeFormat("en-CA", { ...options, dateStyle: "short" });
   const time = new Intl.DateTimeFormat("en-GB", {
     ...options,
     hour: "2-digit",
     minute: "2-digit",
-    ...(day.format(at) === day.format(now) ? { second: "2-digit" } : {}),
+    ...(fine || day.format(at) === day.format(now) ? { second: "2-digit" } : {}),
+    ...(fine ? { fractionalSecondDigits: 3 } : {}),
   }).format(at);
   if (day.format(at) === day.format(now)) return time;
   const sameYear = day.format(at).slice(0, 4) === day.format(now).slice(0, 4);

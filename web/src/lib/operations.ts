@@ -1,6 +1,6 @@
 /** A change of many tasks in words: what it does, how far it is, what came of it. Pure. */
 
-import { duration, exact, plural } from "./format";
+import { duration, exact, percent, plural } from "./format";
 
 export interface Shown {
   readonly do: string;
@@ -47,6 +47,19 @@ export function title(action: Shown): string {
 export function stateOf(action: Shown): { readonly shape: string; readonly word: string } {
   const [shape, word] = STATES[action.state] ?? ["ready", action.state];
   return { shape, word };
+}
+
+/** How far it is: "310 of 500, 62 %"; of more than are counted beforehand only how many are behind it. */
+export function far(action: Shown): string {
+  if (action.capped) return `${exact(action.done)} ${action.state === "completed" ? "in all" : "so far"}`;
+  const part = action.matched > 0 ? `, ${percent(Math.min(1, action.done / action.matched))}` : "";
+  return `${exact(action.done)} of ${exact(action.matched)}${part}`;
+}
+
+/** What part is behind it; undefined where nobody knows of how many. */
+export function part(action: Shown): number | undefined {
+  if (action.state === "completed") return 1;
+  return action.capped ? undefined : action.done / Math.max(1, action.matched);
 }
 
 /** What came of it so far, exactly: "1,190 cancelled or asked to stop, 23 already over, 37 not looked at". */

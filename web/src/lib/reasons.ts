@@ -18,6 +18,8 @@ export interface Reason {
 export interface Lane {
   readonly queue: string;
   readonly tenant: string;
+  /** The group of those that failed alike, if it failed. */
+  readonly error_group?: string | null;
 }
 
 export interface Link {
@@ -52,9 +54,19 @@ export function place(reason: Reason, task: Lane): Link | undefined {
       return { text: "Workers", address: "/workers" };
     case "running":
       return reason.session == null ? undefined : { text: "Worker", address: `/workers/${encodeURIComponent(reason.session)}` };
+    case "finished":
+      if (task.error_group == null) return undefined;
+      return { text: "All that failed like it", address: `/dead-letters/${encodeURIComponent(task.error_group)}` };
     default:
       return undefined;
   }
+}
+
+/** What holds a task back, each with its sentence: every reason but that others are before it. */
+export function holding(
+  sentences: readonly string[], reasons: readonly Reason[],
+): { readonly sentence: string; readonly reason: Reason }[] {
+  return reasons.flatMap((reason, n) => (reason.code === "in_turn" ? [] : [{ reason, sentence: sentences[n] ?? reason.code }]));
 }
 
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;

@@ -4,6 +4,14 @@ import type { Stretch } from "./scale";
 
 export type Doing = "not-due" | "waiting" | "running" | "retry-wait";
 
+/** What the bars mean, in the order of a task's life. */
+export const LEGEND: Readonly<Record<Doing, string>> = {
+  "not-due": "not due",
+  waiting: "waiting",
+  running: "running",
+  "retry-wait": "to the end of the next attempt; when earlier ones started is not kept",
+};
+
 export interface Span extends Stretch {
   readonly doing: Doing;
   /** What is written at it: "attempt 2". */

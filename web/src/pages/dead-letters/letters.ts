@@ -84,17 +84,39 @@ export function tried(states: readonly string[]): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-/** Names of tenants: "board, college, (none) and 3 more". */
-export function named(names: readonly string[], most = 5): string {
-  const shown = names.slice(0, most).map((name) => (name === "" ? "(none)" : visible(cut(name, 24)))).join(", ");
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+/** So many of the newest of a group are looked at to say whose they are. */
+const LOOKED_AT = 1_000;
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+
+/** Whose a group's dead letters are, the most first: "board 70, college 4 and others 12". */
+export function whose(group: Pick<Group, "count" | "by_tenant">, most = 5): string {
+  const all = Object.entries(group.by_tenant).sort((a, b) => b[1] - a[1]);
+  if (all.length === 0 || (all.length === 1 && all[0]?.[0] === "")) return "";
+  const of = Math.min(group.count, LOOKED_AT);
+  const shown = all.slice(0, most);
+  const rest = of - shown.reduce((sum, [, number]) => sum + number, 0);
+  const names = shown.map(([name, number]) => `${name === "" ? "(none)" : visible(cut(name, 24))} ${exact(number)}`).join(", ");
+  const others = rest > 0 ? `${names} and others ${exact(rest)}` : names;
+  return group.count > LOOKED_AT ? `${others} of the newest ${exact(LOOKED_AT)}` : others;
 }
 
-/** Whom they belong to: "board 40, college 4", the largest first. */
-export function tenants(letters: readonly Pick<Letter, "tenant">[], most = 5): string {
-  const counts = new Map<string, number>();
-  for (const letter of letters) counts.set(letter.tenant, (counts.get(letter.tenant) ?? 0) + 1);
-  const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-  const shown = sorted.slice(0, most).map(([name, number]) => `${name || "(none)"} ${number}`);
-  return sorted.length > most ? `${shown.join(", ")}, ${sorted.length - most} more` : shown.join(", ");
+/** How many failed in each of the last 24 hours, the oldest first; the last one is not over. */
+export function lately(group: Pick<Group, "by_hour">, asOf: string): number[] {
+  const last = Math.floor(Date.parse(asOf) / HOUR_MS);
+  const bars = new Array<number>(HOURS).fill(0);
+  for (const [at, number] of Object.entries(group.by_hour)) {
+    const place = HOURS - 1 - last + Math.floor(Date.parse(at) / HOUR_MS);
+    // A clock may be ahead of the server's.
+    const within = Math.min(place, HOURS - 1);
+    if (within >= 0) bars[within] = (bars[within] ?? 0) + number;
+  }
+  return bars;
+}
+
+/** The same in a sentence: "31 in the last 24 hours, most in an hour 12". */
+export function spoken(bars: readonly number[]): string {
+  const sum = bars.reduce((all, one) => all + one, 0);
+  if (sum === 0) return "none failed in the last 24 hours";
+  return `${exact(sum)} failed in the last 24 hours, ${exact(Math.max(...bars))} in the hour with the most`;
 }

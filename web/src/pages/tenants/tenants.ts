@@ -1,7 +1,8 @@
 /** Tenants as lists show them: those with settings, and those that got something. Pure. */
 
 import type { components } from "../../api/schema";
-import { due, type Part } from "../../lib/shares";
+import { instant } from "../../lib/format";
+import { due, refilled, type Part } from "../../lib/shares";
 
 export type Tenant = components["schemas"]["Tenant"];
 export type Limit = components["schemas"]["LimitUse"];
@@ -57,6 +58,25 @@ export function rows(
       usual: !known.has(name),
     };
   });
+}
+
+/** What holds a tenant back now by its own bounds: "paused", "cap", "rate in sms"; `now` in milliseconds. */
+export function heldBy(row: Pick<Tenant, "name" | "paused">, limits: readonly Limit[], now: number): string[] {
+  const held = row.paused ? ["paused"] : [];
+  for (const limit of limits) {
+    if (limit.tenant !== row.name) continue;
+    const where = limit.queue === null ? "" : ` in ${limit.queue}`;
+    if (limit.max_running !== null && limit.running >= limit.max_running) held.push(`cap${where}`);
+    const tokens = tokensOf(limit, now);
+    if (tokens !== undefined && tokens < 1) held.push(`rate${where}`);
+  }
+  return held;
+}
+
+/** How many tokens a limit has now: those that were counted, and what came in since; none without a rate. */
+export function tokensOf(limit: Limit, now: number): number | undefined {
+  if (limit.rate === null || limit.tokens === null) return undefined;
+  return refilled(limit.tokens, limit.rate, limit.burst ?? limit.rate, instant(limit.as_of), now);
 }
 
 const NOTHING: Omit<Tenant, "name"> = {
