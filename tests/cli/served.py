@@ -37,6 +37,6 @@ class Served:
     def close(self) -> None:
         """End it."""
         self._loop.call_soon_threadsafe(self._running.stop)
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive()
         self.store.close()

@@ -114,10 +114,10 @@ def there() -> Iterator[Receiver]:
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()))
     thread.start()
-    opened.wait(10)
+    opened.wait(60)
     yield found[0]
     loop.call_soon_threadsafe(over.set)
-    thread.join(10)
+    thread.join(60)
     loop.close()
 
 

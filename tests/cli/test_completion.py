@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,33 @@ def test_bash_completes_commands_options_and_words(cli: Cli) -> None:
     )  # fmt: skip
     found = [{*line.split()} for line in done.stdout.splitlines()]
     assert dict(zip(ASKED, found, strict=True)) == ASKED
+
+
+def test_zsh_finds_its_function_by_the_name_of_the_file(cli: Cli) -> None:
+    """The help says `_rota`: zsh calls the function of that name and no other."""
+    script = cli("completion", "zsh").out
+    assert "\n_rota() {" in script
+    assert "_cyclopts" not in script
+
+
+@pytest.mark.parametrize(
+    ("start", "registered"),
+    [("autoload -Uz _rota; _rota", ""), ("source ./_rota; _rota", "compdef _rota rota\n")],
+)
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
+def test_zsh_completes_from_a_file_and_from_a_sourced_one(
+    cli: Cli, tmp_path: Path, start: str, registered: str
+) -> None:
+    (tmp_path / "_rota").write_text(cli("completion", "zsh").out)
+    fakes = 'compdef() { print compdef "$@" }; _arguments() { state=cmds }; '
+    fakes += '_describe() { print -l "${(@P)${@[-1]}}" }; fpath=(. $fpath); '
+    done = subprocess.run(
+        [shutil.which("zsh") or "zsh", "-f", "-c", fakes + start],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.startswith(registered + "submit:")
+    assert "\nworker:Run the tasks" in done.stdout
 
 
 def test_another_shell_is_refused(cli: Cli) -> None:

@@ -1,6 +1,7 @@
 """`rota keys` and `rota audit`: the first key is made here, straight in the store (S12, S17)."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,24 @@ def test_what_cannot_be_is_refused_and_nothing_made(
     assert refused.code == Exit.USAGE
     assert refused.out == ""
     assert store.keys.list() == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("keys", "create", "first", "--role", "admin"), ("webhooks", "create", "https://a.example")],
+)
+def test_nothing_is_made_in_a_store_that_nobody_chose(
+    cli: Cli, school: Path, words: tuple[str, ...]
+) -> None:
+    """A key in a new `rota.db` would open no server; with an app, the store is the app's."""
+    (school / "rota.toml").unlink()
+    refused = cli(*words)
+    assert refused.code == Exit.UNREACHABLE
+    assert "--url or --app" in refused.err
+    assert not (school / "rota.db").exists()
+
+    assert cli(*words, "--app", "school:app").code == Exit.DONE
+    assert (school / "school.db").exists()
 
 
 def test_keys_are_listed_without_their_secrets(rota: Cli) -> None:

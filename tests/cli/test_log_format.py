@@ -84,7 +84,7 @@ def test_a_worker_logs_objects_without_what_its_tasks_carry(school: Path, store:
     try:
         wait_until(lambda: store.tasks.get(task_id).state == "completed")
         worker.send_signal(signal.SIGTERM)
-        assert worker.wait(10) == 0
+        assert worker.wait(60) == 0
     finally:
         worker.kill()
         worker.wait()

@@ -76,9 +76,8 @@ def test_a_worker_that_a_page_offers_works(empty: Cli, folder: Path) -> None:
         try:
             wait_until(
                 lambda task=task: empty("show", task, "--json").json["state"] == "completed",  # type: ignore[misc]
-                20,
-                command,
+                what=command,
             )
         finally:
             worker.terminate()
-            assert worker.wait(20) == Exit.DONE
+            assert worker.wait(60) == Exit.DONE

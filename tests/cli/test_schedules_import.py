@@ -225,7 +225,7 @@ async def test_what_is_imported_runs_as_cron_would_run_it(folder: Path) -> None:
 
     worker = Worker(app.registry, app.connect(), WorkerSettings(allow=("command",)), rng=new_rng(1))
     running = asyncio.create_task(worker.run())
-    task = await app.tasks.aended(task_id, timeout=20)
+    task = await app.tasks.aended(task_id, timeout=60)
     worker.drain()
     await running
 

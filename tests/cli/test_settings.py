@@ -174,7 +174,7 @@ def test_a_postgres_store_is_migrated_by_hand(
     for processes in ("1", "2"):
         words = ["worker", "--processes", processes, "--url", bare_postgres_url]
         done = subprocess.run(
-            [*ROTA, *words], check=False, cwd=school, capture_output=True, timeout=30
+            [*ROTA, *words], check=False, cwd=school, capture_output=True, timeout=60
         )
         assert done.returncode == Exit.FAILED
         assert b"run `rota migrate`" in done.stderr.splitlines()[-1]

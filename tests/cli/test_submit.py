@@ -217,9 +217,9 @@ def test_a_batch_is_read_from_a_file(rota: Cli, school: Path) -> None:
     ("line", "said"),
     [
         (BAD, "line 2: payload.student_id: expected `int`, got `str`"),
-        ("nope", "line 2: line: is not JSON"),
-        (b'"\xff"', "line 2: line: is not JSON"),
-        ("[1]", "line 2: line: must be an object"),
+        ("nope", "line 2: is not JSON"),
+        (b'"\xff"', "line 2: is not JSON"),
+        ("[1]", "line 2: must be an object"),
         ('{"payload":[1]}', "line 2: payload: must be an object"),
         ('{"kind":7}', "line 2: kind: must be text"),
         ('{"payload":{"student_id":1},"quue":"x"}', "line 2: quue: is not an option; did you mean"),

@@ -6,8 +6,12 @@ import re
 import signal
 import subprocess
 import sys
+from array import array
 from contextlib import nullcontext
+from fcntl import ioctl
 from pathlib import Path
+from termios import FIONREAD
+from typing import IO
 
 import pytest
 from cyclopts import App
@@ -15,6 +19,7 @@ from cyclopts import App
 from rota.cli import COMMANDS, build, command_first
 from rota.cli.problems import Exit, pointer
 from tests.cli.conftest import ROTA, Cli
+from tests.system.harness import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -200,6 +205,17 @@ def test_the_place_of_a_field_is_a_json_pointer() -> None:
     assert pointer("payload.a[2].b") == "/payload/a/2/b"
 
 
+@pytest.mark.parametrize("library", ["uvicorn", "watchfiles"])
+def test_a_library_that_is_not_installed_is_named_with_its_extra(
+    rota: Cli, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    refused = rota("dev", "school:app")
+    assert refused.code == Exit.USAGE
+    assert library in refused.err
+    assert "pip install 'rota[server]'" in refused.err
+
+
 def test_the_version_is_printed(cli: Cli) -> None:
     assert cli("version").out == cli("--version").out
     assert cli("version", "--json").json["version"] in cli("version").out
@@ -243,7 +259,7 @@ def test_a_reader_that_leaves_ends_it_quietly(rota: Cli, school: Path) -> None:
     process.stdout.readline()
     process.stdout.close()
 
-    assert process.wait(20) == Exit.CLOSED_PIPE
+    assert process.wait(60) == Exit.CLOSED_PIPE
     assert process.stderr is not None
     with process.stderr as errors, process.stdin or nullcontext():
         assert errors.read() == ""
@@ -253,14 +269,22 @@ def test_a_reader_that_leaves_ends_it_quietly(rota: Cli, school: Path) -> None:
 def test_ctrl_c_is_exit_code_130(school: Path) -> None:
     process = _start("submit", "send_result", "--batch", "-", "--verbose", cwd=school)
     assert process.stdin is not None
-    # It reads stdin as soon as it has made the store.
-    while not (school / "school.db-wal").exists():
-        assert process.poll() is None
+    process.stdin.write('{"payload":{"student_id":1}}\n')
+    process.stdin.flush()
+    wait_until(lambda: process.poll() is not None or _unread(process.stdin) == 0)
 
     process.send_signal(signal.SIGINT)
 
-    assert process.wait(20) == Exit.INTERRUPTED
+    assert process.wait(60) == Exit.INTERRUPTED
     process.communicate()
+
+
+def _unread(pipe: IO[str] | None) -> int:
+    """Return how many bytes of what was written to a pipe nobody has read yet."""
+    assert pipe is not None
+    count = array("i", [0])
+    ioctl(pipe.fileno(), FIONREAD, count)
+    return count[0]
 
 
 def _start(*words: str, cwd: Path) -> "subprocess.Popen[str]":

@@ -33,6 +33,17 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return seen
 
 
+def test_calls_of_urls_are_allowed_only_where_they_can_be_made(
+    rota: Cli, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R8.2: not found out at the first task."""
+    monkeypatch.setattr("rota.cli.worker.find_spec", lambda name: None)
+    answer = rota("worker", "school:app", "--allow-http")
+
+    assert (answer.code, started) == (Exit.USAGE, {})
+    assert "--allow-http needs aiohttp: pip install 'rota[http]'" in answer.err
+
+
 def test_options_become_settings(rota: Cli, started: dict[str, Any]) -> None:
     answer = rota(
         "worker", "school:app", "--queue", "sms", "--queue", "mail", "--concurrency", "7",
@@ -151,7 +162,7 @@ def test_a_worker_runs_what_was_submitted_until_told_to_stop(
             assert process.poll() is None
     finally:
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
 
     assert process.returncode == Exit.DONE
     assert rota("show", task_id, "--json").json["result"] == "sent 1"

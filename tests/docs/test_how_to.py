@@ -43,7 +43,7 @@ async def ended(school: ModuleType, task_id: str, *, cancel: bool = False) -> An
     settings = WorkerSettings(app_path="school:app")
     worker = Worker(app.registry, app.connect(), settings, rng=new_rng(1))
     running = asyncio.create_task(worker.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (task := await app.tasks.aget(task_id)).finished_at and not task.errors:
             await asyncio.sleep(0.01)
             if cancel and task.state is State.RUNNING:
@@ -149,7 +149,7 @@ async def completed(school: ModuleType, task_id: str) -> Any:
     settings = WorkerSettings(app_path="school:app")
     worker = Worker(school.app.registry, school.app.connect(), settings, rng=new_rng(1))
     running = asyncio.create_task(worker.run())
-    await school.app.tasks.aresult(task_id, timeout=20)
+    await school.app.tasks.aresult(task_id, timeout=60)
     worker.drain()
     await running
     return await school.app.tasks.aget(task_id)

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from rota import alert_views
 from rota.alert_options import check_rule
 from rota.alerting import AlertRule
+from rota.app import Rota
 from rota.cli.alert_text import alert_cells, rule_cells, tell_rule
 from rota.cli.opening import open_app
 from rota.cli.options import COMMON, Common, length, whole
@@ -120,17 +121,19 @@ def set_(
     typed = _typed(plain | {"enabled": on if on or off else None}, queue, hold, webhook)
     check_rule(typed)  # a mistake is told before any store is looked for
     with open_app(common, kinds=True) as app:
-        try:
-            before: AlertRule | None = app.alerts.rule(name)
-        except AlertNotFound:
-            if not {"figure", "threshold"} <= typed.keys():
-                raise
-            before = None
-        if before is None:
-            after = app.alerts.create_rule(name, **typed)
-        else:
-            after = app.alerts.set_rule(name, **typed)
+        before, after = _set(app, name, typed)
     tell_rule(before, after, common)
+
+
+def _set(app: Rota, name: str, typed: dict[str, Any]) -> tuple[AlertRule | None, AlertRule]:
+    """Change the rule or make it; return what it was, None if it is new, and what it is."""
+    try:
+        before = app.alerts.rule(name)
+    except AlertNotFound:
+        if not {"figure", "threshold"} <= typed.keys():
+            raise
+        return None, app.alerts.create_rule(name, **typed)
+    return before, app.alerts.set_rule(name, **typed)
 
 
 def _typed(

@@ -12,7 +12,7 @@ from rota.app import Rota
 from rota.call import Call
 from rota.cli.calls import Calls
 from rota.cli.output import Output
-from rota.cli.problems import Exit, RefusedLine, UsageError, place
+from rota.cli.problems import LINE, Exit, RefusedLine, UsageError, place
 from rota.cli.text import one_line
 from rota.client import BatchRefused, Submitted
 from rota.errors import ConfigurationError, InvalidTask
@@ -129,9 +129,9 @@ def _object(line: bytes) -> dict[str, Any]:
     try:
         item = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidTask("line", f"is not JSON: {error}") from None
+        raise InvalidTask(LINE, f"is not JSON: {error}") from None
     if not isinstance(item, dict):
-        raise InvalidTask("line", 'must be an object: {"kind": …, "payload": {…}, …}')
+        raise InvalidTask(LINE, 'must be an object: {"kind": …, "payload": {…}, …}')
     return item
 
 

@@ -14,7 +14,7 @@ from rota.cli import app_loading
 from rota.cli.credentials import is_server
 from rota.cli.logs import LogFormat, set_up_logs
 from rota.cli.opening import at_address, load, warn_of_other_address
-from rota.cli.options import COMMON, Common, whole
+from rota.cli.options import COMMON, PORT_MOST, Common, whole
 from rota.cli.output import Output
 from rota.cli.problems import Exit, UsageError, report
 from rota.cli.settings import Settings, find_settings
@@ -36,7 +36,7 @@ def dev(
     port: Annotated[
         int,
         Parameter(
-            help="The port; 0 takes a free one.", converter=whole(0, 65_535), show_default=True
+            help="The port; 0 takes a free one.", converter=whole(0, PORT_MOST), show_default=True
         ),
     ] = 8300,
     concurrency: Annotated[
@@ -75,18 +75,24 @@ def dev(
         port = listening.getsockname()[1]
     command = [sys.executable, "-m", "rota", "dev", found.app.value]
     command += ["--host", host, "--port", str(port), "--concurrency", str(concurrency)]
-    if log_format is not None:
-        command += ["--log-format", log_format]
-    if common.url is not None:
-        command += ["--url", common.url]
-    command += [f"--{flag}" for flag in ("json", "quiet", "verbose") if getattr(common, flag)]
+    command += _passed_on(log_format, common)
     output.hint("Ctrl-C ends it; Enter prints a new link")
     folders = {Path.cwd(), *([found.app.folder] if found.app.folder else [])}
     return run_parent(command, sorted(folders), reload=not no_reload, say=output.hint)
 
 
+def _passed_on(log_format: LogFormat, common: Common) -> list[str]:
+    """Return the options that every child gets as they were typed."""
+    named = {"--log-format": log_format, "--url": common.url}
+    options = [part for name, value in named.items() if value is not None for part in (name, value)]
+    return options + [f"--{flag}" for flag in ("json", "quiet", "verbose") if getattr(common, flag)]
+
+
 def _settings(host: str, port: int) -> "ServerSettings":
     try:
+        import uvicorn  # noqa: F401 - asked for now, and not in each child
+        import watchfiles  # noqa: F401
+
         from rota.server.settings import ServerSettings
     except ImportError as error:
         raise ConfigurationError(

@@ -13,7 +13,7 @@ from rota.cli.problems import UsageError
 from rota.cli.shares import Held, tell_held
 from rota.cli.text import relative, visible
 from rota.clock import Micros, SystemClock
-from rota.keys import check_key_scope, check_roles
+from rota.keys import NewKey, check_key_scope, check_roles
 from rota.times import show_instant
 
 HEADINGS = ("ID", "NAME", "ROLES", "TENANT", "QUEUES", "STATE", "EXPIRES", "LAST USED")
@@ -66,6 +66,10 @@ def create(
             payloads=not no_payloads,
             expires=None if expires is None else spoken_duration(expires),
         )
+    _tell_made(output, made, common)
+
+
+def _tell_made(output: Output, made: NewKey, common: Common) -> None:
     key = made.key
     if common.json:
         output.document(access_views.key(key, key.created_at) | {"key": made.text})

@@ -24,12 +24,16 @@ def open_app(
 
     `kinds` asks for the kinds of the app that is set, if one is: otherwise its code is run only
     for its address. Where there is no store, only a command that `makes` one makes it, or an app
-    with kinds unless it only `reads`: an empty store in the wrong folder would hide a mistake.
+    with kinds unless it only `reads`: an empty store in the wrong folder would hide a mistake. One
+    that is not about kinds makes it only at an address that somebody chose: a key that lies
+    elsewhere opens nothing.
     """
     set_up_logs(common)
     settings = find_settings(url=common.url, app=common.app)
     app = chosen_app(settings, common.token_file) if kinds or settings.url is None else None
-    if reads or not (makes or (kinds and app is not None)):
+    chosen = app is not None or settings.url is not None
+    made = makes and (kinds or chosen)
+    if reads or not (made or (kinds and app is not None)):
         require_store(app.url if app else settings.url.value if settings.url else DEFAULT_URL)
     if app is None:
         app = bare_app(settings.url, common.token_file)

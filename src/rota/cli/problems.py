@@ -45,6 +45,10 @@ class UnknownName(RotaError):
         super().__init__(f"there is no {what} {name!r}{hint}")
 
 
+LINE = "line"
+"""What is wrong where a line of a batch is none, by the name of a field."""
+
+
 class RefusedLine(InvalidTask):
     """A line of a batch was refused.
 
@@ -54,7 +58,8 @@ class RefusedLine(InvalidTask):
     def __init__(self, number: int, cause: InvalidTask, stored: int | None = None) -> None:
         before = f"{stored:,} before it are" if stored else "nothing is"
         after = "" if stored is None else f" ({before} stored)"
-        super().__init__(f"line {number}: {cause.field}", f"{cause.problem}{after}")
+        place = f"line {number}" if cause.field == LINE else f"line {number}: {cause.field}"
+        super().__init__(place, f"{cause.problem}{after}")
         self.number = number
         self.cause = cause
         self.stored = stored

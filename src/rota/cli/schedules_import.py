@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -29,6 +30,44 @@ from rota.zones import check_zone
 OUTCOMES = ("created", "updated", "unchanged", "refused", "left")
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class LineFlags:
+    """How every line of the file is taken; None is left to the defaults of the kind `command`."""
+
+    tz: Annotated[
+        str | None, Parameter(help="Time zone of lines without CRON_TZ; UTC if not given.")
+    ] = None
+    source: Annotated[
+        str | None,
+        Parameter(help="What the file is known by, if not by its path: one for each machine."),
+    ] = None
+    overlap: Annotated[
+        str | None, Parameter(help="While a run is not over; cron itself would allow it.")
+    ] = None
+    missed: Annotated[
+        str | None, Parameter(help="What nobody was there to run; cron itself would skip it.")
+    ] = None
+    jitter: Annotated[str | None, Parameter(help="Start up to so much later: 5m.")] = None
+    timeout: Annotated[str | None, Parameter(help="How long a command may run.")] = None
+    queue: Annotated[str | None, Parameter(help="Queue, if not the kind's own.")] = None
+    tenant: Annotated[str | None, Parameter(help="On whose behalf.")] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options of a schedule that were typed, by their names in Python."""
+        given = {
+            "overlap": self.overlap, "missed": self.missed,
+            "queue": self.queue, "tenant": self.tenant,
+            "jitter": None if self.jitter is None else spoken_duration(self.jitter),
+            "timeout": None if self.timeout is None else spoken_duration(self.timeout),
+        }  # fmt: skip
+        return {name: value for name, value in given.items() if value is not None}
+
+
+LINE_FLAGS = LineFlags()
+
+
 def import_(
     file: Annotated[
         str,
@@ -45,23 +84,7 @@ def import_(
             help="Each line names a user, as in /etc/crontab; found out if not given.",
         ),
     ] = None,
-    tz: Annotated[
-        str | None, Parameter(help="Time zone of lines without CRON_TZ; UTC if not given.")
-    ] = None,
-    source: Annotated[
-        str | None,
-        Parameter(help="What the file is known by, if not by its path: one for each machine."),
-    ] = None,
-    overlap: Annotated[
-        str | None, Parameter(help="While a run is not over; cron itself would allow it.")
-    ] = None,
-    missed: Annotated[
-        str | None, Parameter(help="What nobody was there to run; cron itself would skip it.")
-    ] = None,
-    jitter: Annotated[str | None, Parameter(help="Start up to so much later: 5m.")] = None,
-    timeout: Annotated[str | None, Parameter(help="How long a command may run.")] = None,
-    queue: Annotated[str | None, Parameter(help="Queue, if not the kind's own.")] = None,
-    tenant: Annotated[str | None, Parameter(help="On whose behalf.")] = None,
+    how: LineFlags = LINE_FLAGS,
     prune: Annotated[
         bool, Parameter(help="Remove the schedules whose lines are no longer in the file.")
     ] = False,
@@ -86,14 +109,9 @@ def import_(
         $ crontab -l | rota schedules import - --source alice@host1
         $ rota worker --allow-commands
     """
-    given = {
-        "overlap": overlap, "missed": missed, "queue": queue, "tenant": tenant,
-        "jitter": None if jitter is None else spoken_duration(jitter),
-        "timeout": None if timeout is None else spoken_duration(timeout),
-    }  # fmt: skip
-    options = {name: value for name, value in given.items() if value is not None}
-    zone = check_zone(tz or "UTC")
-    crontab = open_crontab(file, source, user_column)
+    options = how.given
+    zone = check_zone(how.tz or "UTC")
+    crontab = open_crontab(file, how.source, user_column)
     output = Output(common)
     try:
         with open_app(common, kinds=True, makes=not dry_run, reads=dry_run) as app:
@@ -104,7 +122,7 @@ def import_(
         output.document(_document(crontab, lines, lost, prune=prune, dry_run=dry_run))
     else:
         _tell(output, lines, lost, prune=prune, dry_run=dry_run)
-        _remind(output, crontab, lines, tz)
+        _remind(output, crontab, lines, how.tz)
     return Exit.FAILED if any(line.outcome in REFUSED for line in lines) else Exit.DONE
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rota.app import Rota
 from rota.cli.logs import LogFormat, set_up_logs
 from rota.cli.opening import at_address, load, reach, warn_of_other_address
-from rota.cli.options import COMMON, Common, check_ports, whole
+from rota.cli.options import COMMON, PORT_MOST, Common, check_ports, whole
 from rota.cli.problems import UsageError
 from rota.cli.settings import find_settings
 from rota.clock import SystemClock, new_rng
@@ -32,7 +32,7 @@ class ServerFlags:
         str, Parameter(help="The address to listen on; loopback alone without any key.")
     ] = "127.0.0.1"
     port: Annotated[
-        int, Parameter(help="The port; 0 takes a free one.", converter=whole(0, 65_535))
+        int, Parameter(help="The port; 0 takes a free one.", converter=whole(0, PORT_MOST))
     ] = 8300
     allow_host: Annotated[
         tuple[str, ...],
@@ -75,7 +75,7 @@ class ServerFlags:
         Parameter(
             help="Answer /metrics and probes without a key on this port too; each of several "
             "processes takes one, from there on.",
-            converter=whole(0, 65_535),
+            converter=whole(0, PORT_MOST),
         ),
     ] = 0
     metrics_host: Annotated[

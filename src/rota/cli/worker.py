@@ -5,6 +5,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -14,7 +15,7 @@ from rota import __version__
 from rota.app import Rota
 from rota.cli.logs import LogFormat, set_up_logs
 from rota.cli.opening import at_address, bare_app, load, reach, warn_of_other_address
-from rota.cli.options import COMMON, Common, check_ports, length, whole
+from rota.cli.options import COMMON, PORT_MOST, Common, check_ports, length, whole
 from rota.cli.problems import UsageError
 from rota.cli.settings import Settings, find_settings
 from rota.clock import SystemClock, new_rng
@@ -88,7 +89,7 @@ class WorkerFlags:
         Parameter(
             help="Answer Prometheus (/metrics) and probes (/healthz, /readyz) on this port; each "
             "of several processes takes one, from there on.",
-            converter=whole(0, 65_535),
+            converter=whole(0, PORT_MOST),
         ),
     ] = 0
     metrics_host: Annotated[
@@ -110,6 +111,8 @@ class WorkerFlags:
             plan_queues(self.queue, self.concurrency)
         except ConfigurationError as error:
             raise UsageError(f"--{error}") from None  # its text begins with the word: queue sms=0
+        if self.allow_http and find_spec("aiohttp") is None:
+            raise ConfigurationError("--allow-http needs aiohttp: pip install 'rota[http]'")
         return WorkerSettings(
             queues=self.queue,
             concurrency=self.concurrency,
