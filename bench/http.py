@@ -17,7 +17,7 @@ from bench.http_process import ServerProcess
 from bench.options import SECONDS, Options
 from bench.process import WorkerProcess, apart
 from bench.report import Result
-from bench.rounds import take_turns
+from bench.rounds import Rounds, take_turns
 from bench.stores import Ground
 from bench.submit import submit_single
 from bench.tasks import preload
@@ -64,6 +64,22 @@ def run(options: Options, ground: Ground) -> Result:
             return rate.per_second
 
     rounds = take_turns(ours, control, options.rounds)
+    return _result(
+        options,
+        rounds,
+        singles,
+        {
+            "batch_tasks_per_s": _median_rate(batches) * BATCH,
+            "remote_drain_ratio": remote_drain(ground, drained, options.rounds),
+            "sse_core_share": listening(ground, short),
+            "rss_slope_mb": max(growth),
+        },
+    )
+
+
+def _result(
+    options: Options, rounds: Rounds[float, float], singles: Sequence[Load], more: dict[str, float]
+) -> Result:
     pairs = tuple(Pair(*pair) for pair in zip(rounds.ours, rounds.control, strict=True))
     waits = Waits.of([wait for load in singles for wait in load.waits])
     rate = _median_rate(singles)
@@ -82,11 +98,8 @@ def run(options: Options, ground: Ground) -> Result:
         more={
             "single_per_s": rate,
             "single_p99_ms": median(Waits.of(load.waits).p99_ms for load in singles),
-            "batch_tasks_per_s": _median_rate(batches) * BATCH,
-            "remote_drain_ratio": remote_drain(ground, drained, options.rounds),
-            "sse_core_share": listening(ground, short),
-            "rss_slope_mb": max(growth),
-        },
+        }
+        | more,
     )
 
 

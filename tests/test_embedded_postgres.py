@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from rota.contrib import _postgres_wheel
-from rota.contrib.embedded import EmbeddedPostgres
+from rota.contrib.embedded import PORTS, EmbeddedPostgres, free_port
 from rota.errors import ConfigurationError
 
 OWNER = """
@@ -46,6 +46,13 @@ def processes_of(directory: Path) -> list[psutil.Process]:
         for process in psutil.process_iter(["cmdline"])
         if any(str(directory) in argument for argument in process.info["cmdline"] or ())
     ]
+
+
+def test_its_port_is_none_that_connections_get(postgres_server: EmbeddedPostgres) -> None:
+    """Nobody's connection takes it while the server is down, not even a client's to itself."""
+    ports = [free_port() for _ in range(20)]
+    assert {postgres_server.port, *ports} <= set(PORTS)
+    assert len(set(ports)) > 1
 
 
 def test_it_keeps_postgresql_s_default_durability(postgres_server: EmbeddedPostgres) -> None:
@@ -114,7 +121,7 @@ def test_nothing_is_left_behind_by_a_killed_owner(end: signal.Signals) -> None:
         left = processes_of(directory)
         assert len(left) >= 2
         owner.send_signal(end)
-    _, alive = psutil.wait_procs(left, timeout=20)
+    _, alive = psutil.wait_procs(left, timeout=60)
     assert not alive
     assert not directory.exists()
 

@@ -184,7 +184,7 @@ async def test_a_worker_says_which_task_it_speaks_of_and_nothing_of_its_content(
     await send.using(tenant="board", delay="10ms").asubmit(CANARY, 2)
     worker = Worker(app.registry, app.connect(), WorkerSettings(), rng=new_rng(1))
     running = asyncio.create_task(worker.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await done.wait()
         worker.drain()
         await running

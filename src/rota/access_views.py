@@ -11,6 +11,7 @@ import msgspec
 from rota.access import AuditEntry, Key
 from rota.clock import Micros
 from rota.times import show_instant
+from rota.views import when
 
 
 def key(one: Key, now: Micros) -> dict[str, Any]:
@@ -25,9 +26,9 @@ def key(one: Key, now: Micros) -> dict[str, Any]:
         "state": state(one, now),
         "created_at": show_instant(one.created_at),
         "created_by": one.created_by,
-        "expires_at": _instant(one.expires_at),
-        "last_used_at": _instant(one.last_used_at),
-        "revoked_at": _instant(one.revoked_at),
+        "expires_at": when(one.expires_at),
+        "last_used_at": when(one.last_used_at),
+        "revoked_at": when(one.revoked_at),
     }
 
 
@@ -54,7 +55,3 @@ def entry(one: AuditEntry) -> dict[str, Any]:
         "change": None if one.change is None else msgspec.json.decode(one.change),
         "reason": one.reason,
     }
-
-
-def _instant(at: Micros | None) -> str | None:
-    return None if at is None else show_instant(at)

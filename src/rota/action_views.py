@@ -6,7 +6,7 @@ import msgspec
 
 from rota.actions import Action
 from rota.times import show_instant
-from rota.views import seconds
+from rota.views import seconds, when
 
 
 def action(one: Action) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def action(one: Action) -> dict[str, Any]:
         "changed": one.changed,
         "skipped": one.skipped,
         "error": one.error,
-        "ended_at": None if one.ended_at is None else show_instant(one.ended_at),
+        "ended_at": when(one.ended_at),
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, TypedDict
 from urllib.parse import SplitResult, urlsplit
 
 from rota.alerting import EACH, Shape
-from rota.checks import Checks, checked, one_of
+from rota.checks import Checks, checked, flag, one_of
 from rota.clock import Micros
 from rota.errors import InvalidTask
 from rota.figures import DEAD_LETTERS_CAP, DEPTH_CAP, Figure
@@ -108,12 +108,6 @@ def _queue(value: object, field: str) -> str | None:
     return EACH if value == EACH else check_name(value, field)
 
 
-def _flag(value: object, field: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidTask(field, f"must be true or false, not {value!r:.80}")
-    return value
-
-
 def _webhooks(value: object, field: str) -> tuple[str, ...] | None:
     if value is None:
         return None
@@ -130,11 +124,11 @@ _RULE: Final[Checks] = {
     "queue": _queue,
     "hold": duration,
     "clear": lambda value, field: _number(value, field, 1.0),
-    "enabled": _flag,
+    "enabled": flag,
     "webhooks": _webhooks,
 }
 _WEBHOOK: Final[Checks] = {
     "url": check_url,
     "shape": one_of(Shape),
-    "enabled": _flag,
+    "enabled": flag,
 }

@@ -9,7 +9,7 @@ from typing import Any
 from rota.alerting import DEFAULT_RULES, Alert, AlertRule, Webhook
 from rota.clock import Micros
 from rota.times import show_instant
-from rota.views import seconds
+from rota.views import seconds, when
 
 
 def rule(one: AlertRule) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def rule(one: AlertRule) -> dict[str, Any]:
         "clear": one.clear,
         "enabled": one.enabled,
         "webhooks": None if one.webhooks is None else list(one.webhooks),
-        "silenced_until": _instant(one.silenced_until),
+        "silenced_until": when(one.silenced_until),
         "built_in": one.name in DEFAULT_RULES,
         "version": one.version,
     }
@@ -40,10 +40,10 @@ def alert(one: Alert, now: Micros) -> dict[str, Any]:
         "value": one.value,
         "threshold": one.threshold,
         "since": show_instant(one.since),
-        "fired_at": _instant(one.fired_at),
-        "told_at": _instant(one.told_at),
-        "cleared_at": _instant(one.cleared_at),
-        "silenced_until": _instant(one.silenced_until),
+        "fired_at": when(one.fired_at),
+        "told_at": when(one.told_at),
+        "cleared_at": when(one.cleared_at),
+        "silenced_until": when(one.silenced_until),
     }
 
 
@@ -56,13 +56,9 @@ def webhook(one: Webhook) -> dict[str, Any]:
         "enabled": one.enabled,
         "off_reason": one.off_reason,
         "created_at": show_instant(one.created_at),
-        "last_success_at": _instant(one.last_success_at),
-        "last_failure_at": _instant(one.last_failure_at),
+        "last_success_at": when(one.last_success_at),
+        "last_failure_at": when(one.last_failure_at),
         "failure": one.failure,
-        "failing_since": _instant(one.failing_since),
+        "failing_since": when(one.failing_since),
         "version": one.version,
     }
-
-
-def _instant(at: Micros | None) -> str | None:
-    return None if at is None else show_instant(at)

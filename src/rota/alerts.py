@@ -8,8 +8,10 @@ from msgspec import structs
 from rota.alert_options import RULES_MOST, RuleChanges, check_fits, check_rule, check_until
 from rota.alerting import DEFAULT_RULES, Alert, AlertFilter, AlertRule
 from rota.client import Client
+from rota.clock import parse_id
 from rota.errors import AlertNotFound, AlertRuleExists, InvalidTask, SettingsChanged
 from rota.faces import awaited, blocking
+from rota.insights import PAGE, check_after, check_limit
 from rota.registry import check_name, did_you_mean
 from rota.sync import Portal
 from rota.times import Duration
@@ -124,22 +126,30 @@ class Alerts:
         rule: str | None = None,
         queue: str | None = None,
         over: bool | None = None,
-        before_id: str | None = None,
-        limit: int = 50,
+        after: str | None = None,
+        limit: int = PAGE,
     ) -> Sequence[Alert]:
-        """Return alerts that have fired, newest first; kept for 30 days after they are over."""
+        """Return alerts that have fired, newest first; the next page begins `after` the last's id.
+
+        They are kept for 30 days after they are over.
+        """
+        check_limit(limit)
+        before = check_after(after, "an alert")
         where = AlertFilter(rule=rule, queue=queue, over=over)
         return await self._client.patiently(
-            lambda backend: backend.find_alerts(where, before_id=before_id, limit=limit)
+            lambda backend: backend.find_alerts(where, before_id=before, limit=limit)
         )
 
     async def _get(self, alert_id: str) -> Alert:
         """Return an alert that has fired; `AlertNotFound`."""
+        known = parse_id(alert_id)
+        if known is None:
+            raise AlertNotFound(f"alert {alert_id!r:.80}")
         # The page that begins right behind it: no id lies between one and the same with a space.
         found = await self._client.patiently(
-            lambda backend: backend.find_alerts(AlertFilter(), before_id=f"{alert_id} ", limit=1)
+            lambda backend: backend.find_alerts(AlertFilter(), before_id=f"{known} ", limit=1)
         )
-        if not found or found[0].id != alert_id:
+        if not found or found[0].id != known:
             raise AlertNotFound(f"alert {alert_id!r:.80}")
         return found[0]
 

@@ -1,7 +1,7 @@
 """The seam between clients and workers on one side and whatever keeps the tasks on the other.
 
-`Engine` implements it against a store. Clients and workers know nothing else, so that the same
-face can stand before a server.
+`Engine` implements it against a store, `rota.http` against a server. Clients and workers know
+nothing else, so that it is the same to them.
 """
 
 from collections.abc import Sequence
@@ -47,9 +47,8 @@ from rota.seam.diagnosis import Diagnosis
 from rota.seam.remote import Remote
 from rota.seam.statistics import Statistics
 from rota.seam.submissions import Submissions
-from rota.shares import Depth, Limit, LimitUse, Settings
+from rota.shares import AnySettings, Depth, Limit, LimitUse, Settings
 from rota.store.base import Pulse, Wake
-from rota.store.sharing import AnySettings
 
 
 class Report(Struct, frozen=True, gc=False):

@@ -47,9 +47,8 @@ class DeadLetters:
     ) -> Sequence[Task]:
         """Return dead letters, newest first; the next page begins `after` the last one's id.
 
-        With `discarded` those that were set aside, instead of those that were not. Filters:
-        group, error_type, queue, kind, tenant, tag, key, concurrency_key, schedule, id_prefix,
-        created_from, created_to.
+        With `discarded` those that were set aside, instead of those that were not. For the filters
+        see `rota.filters.DeadLetterFilter`: group, error_type, queue, kind, tenant and others.
         """
         checked = check_dead_letters(where, discarded=discarded)
         return await self._insights.find(checked, after=after, limit=limit)

@@ -131,7 +131,7 @@ def _states(given: State | str | Sequence[State | str]) -> tuple[State, ...]:
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise InvalidTask(name, f"must be text, not {value!r}")
+        raise InvalidTask(name, f"must be text, not {value!r:.80}")
     return value
 
 

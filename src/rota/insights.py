@@ -16,6 +16,7 @@ from rota.registry import Registry
 
 PAGE = 50
 PAGE_MOST = 500
+"""No page of anything that is listed is longer."""
 COUNT_CAP = 10_000
 POLL_FIRST = 0.02
 POLL_LONGEST = 1.0
@@ -42,10 +43,10 @@ class Insights:
         self, where: TaskFilter, *, after: str | None = None, limit: int = PAGE
     ) -> list[Task]:
         """Return a page of matching tasks, newest first, that begins after the id `after`."""
-        if not 1 <= limit <= PAGE_MOST:
-            raise InvalidTask("limit", f"must lie between 1 and {PAGE_MOST}, not {limit}")
+        check_limit(limit)
+        before = check_after(after, "a task")
         backend = await self._opened()
-        return await backend.find(where, before_id=_known(after, "after"), limit=limit)
+        return await backend.find(where, before_id=before, limit=limit)
 
     async def count(self, where: TaskFilter, cap: int = COUNT_CAP) -> dict[State, int]:
         """Count matching tasks by state, each up to `cap`, so that the cost stays bounded."""
@@ -58,8 +59,7 @@ class Insights:
         self, where: TaskFilter, limit: int = PAGE, order: GroupOrder = GroupOrder.COUNT
     ) -> list[DeadLetterGroup]:
         """Return the first groups of dead letters that are to be dealt with (R4.4)."""
-        if not 1 <= limit <= PAGE_MOST:
-            raise InvalidTask("limit", f"must lie between 1 and {PAGE_MOST}, not {limit}")
+        check_limit(limit)
         backend = await self._opened()
         return await backend.groups(where, limit, order)
 
@@ -114,10 +114,16 @@ class Insights:
         return explain(await gathered(await self._opened(), self._registry, task))
 
 
-def _known(task_id: str | None, field: str) -> str | None:
-    if task_id is None:
-        return None
-    known = parse_id(task_id)
-    if known is None:
-        raise InvalidTask(field, f"{task_id!r} is not the id of a task")
+def check_limit(limit: int, field: str = "limit") -> int:
+    """Return how long a page may be; `InvalidTask` if that is no number from 1 to `PAGE_MOST`."""
+    if type(limit) is not int or not 1 <= limit <= PAGE_MOST:
+        raise InvalidTask(field, f"must be a whole number from 1 to {PAGE_MOST}, not {limit!r:.80}")
+    return limit
+
+
+def check_after(after: str | None, of: str) -> str | None:
+    """Return the id that a page begins after; `InvalidTask` if it is no id `of` what is listed."""
+    known = None if after is None else parse_id(after)
+    if known is None and after is not None:
+        raise InvalidTask("after", f"{after!r:.80} is not the id of {of}")
     return known

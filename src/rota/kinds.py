@@ -67,16 +67,17 @@ def make_kind(
     if executor is not None:
         _one_of(_EXECUTORS, executor, "executor", called)
     _one_of(_CANCELLABLE, cancellable, "cancellable", called)
-    hard = _limit(timeout, "timeout", called)
-    soft = _limit(soft_timeout, "soft_timeout", called)
+    of = f"task {called}"
+    hard = _limit(timeout, "timeout", of)
+    soft = _limit(soft_timeout, "soft_timeout", of)
     if soft is not None and hard is not None and soft >= hard:
         raise ConfigurationError(f"task {called}: soft_timeout must be shorter than timeout")
-    key, room = _gate(concurrency_key, max_concurrency, called)
+    key, room = _gate(concurrency_key, max_concurrency, of)
     return Kind(
-        declared(check_name, called, "name", called),
+        declared(check_name, called, "name", of),
         handler,
-        queue=declared(check_name, queue, "queue", called),
-        priority=declared(check_priority, priority, "priority", called),
+        queue=declared(check_name, queue, "queue", of),
+        priority=declared(check_priority, priority, "priority", of),
         timeout=hard,
         soft_timeout=soft,
         executor=executor,
@@ -87,16 +88,16 @@ def make_kind(
     )
 
 
-def _gate(key: str | None, most: int | None, kind: str) -> tuple[str | None, int | None]:
-    declared(lambda room, _: check_gate(key, room), most, "max_concurrency", kind)
+def _gate(key: str | None, most: int | None, of: str) -> tuple[str | None, int | None]:
+    declared(lambda room, _: check_gate(key, room), most, "max_concurrency", of)
     if key is None:
         return None, None
-    room = 1 if most is None else declared(check_concurrency, most, "max_concurrency", kind)
-    return declared(check_key, key, "concurrency_key", kind), room
+    room = 1 if most is None else declared(check_concurrency, most, "max_concurrency", of)
+    return declared(check_key, key, "concurrency_key", of), room
 
 
-def _limit(value: Duration | None, field: str, kind: str) -> Micros | None:
-    return None if value is None else declared(positive, value, field, kind)
+def _limit(value: Duration | None, field: str, of: str) -> Micros | None:
+    return None if value is None else declared(positive, value, field, of)
 
 
 def _one_of(known: tuple[str, ...], value: str, field: str, kind: str) -> None:

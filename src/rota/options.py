@@ -191,9 +191,9 @@ _CHECKS: dict[str, Any] = {
 }
 
 
-def declared(check: Any, value: Any, field: str, kind: str) -> Any:
-    """Check a default that is declared with a kind; a mistake there is one of configuration."""
+def declared(check: Any, value: Any, field: str, of: str) -> Any:
+    """Check what a program declares, `of` a task or an app; a mistake is one of configuration."""
     try:
         return check(value, field)
     except InvalidTask as error:
-        raise ConfigurationError(f"task {kind}: {error}") from None
+        raise ConfigurationError(f"{of}: {error}") from None

@@ -26,7 +26,7 @@ def check_name(value: object, field: str) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise InvalidTask(
             field,
-            f"{value!r} is no name; take 1 to 128 letters, digits, '.', '_' or '-', "
+            f"{value!r:.80} is no name; take 1 to 128 letters, digits, '.', '_' or '-', "
             "beginning with a letter or digit",
         )
     return value
@@ -77,13 +77,17 @@ class Kind:
         self.is_async = inspect.iscoroutinefunction(handler)
         self.executor: Executor = executor or ("async" if self.is_async else "thread")
         self.hooks = Hooks()
-        if self.is_async != (self.executor == "async"):
-            raise ConfigurationError(
-                f"task {name}: an async function runs on the event loop, a plain one in a thread "
-                f"or a process, so executor={self.executor!r} does not fit"
-            )
+        _check_executor(self)
         # Most kinds need nothing around their handler; the worker has a short way for them.
         self.direct = self.is_async and soft_timeout is None and not self.arguments.resources
+
+
+def _check_executor(kind: Kind) -> None:
+    if kind.is_async != (kind.executor == "async"):
+        raise ConfigurationError(
+            f"task {kind.name}: an async function runs on the event loop, a plain one in a thread "
+            f"or a process, so executor={kind.executor!r} does not fit"
+        )
 
 
 class Registry:

@@ -39,6 +39,8 @@ def check_retention(keep: Mapping[str, Any] | None) -> Retention:
     >>> check_retention({"completed": "1d"}).completed == 24 * 3600 * 1_000_000
     True
     """
+    if keep is not None and not isinstance(keep, Mapping):
+        raise ConfigurationError(f'keep must be like {{"completed": "1d"}}, not {keep!r:.80}')
     try:
         return _checked(keep or {})
     except InvalidTask as error:
@@ -51,7 +53,7 @@ def _checked(keep: Mapping[str, Any]) -> Retention:
         if name == "queues":
             changes[name] = {
                 check_name(queue, "queues"): duration(length, f"queues.{queue}")
-                for queue, length in dict(value).items()
+                for queue, length in _mapping(value, "queues").items()
             }
         elif name in Retention.__struct_fields__:
             changes[name] = duration(value, name)
@@ -59,3 +61,9 @@ def _checked(keep: Mapping[str, Any]) -> Retention:
             hint = did_you_mean(name, Retention.__struct_fields__)
             raise ConfigurationError(f"keep: there is nothing called {name!r} to keep{hint}")
     return msgspec.structs.replace(RETENTION, **changes)
+
+
+def _mapping(value: object, field: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidTask(field, f"must map queues to how long, not {value!r:.80}")
+    return value

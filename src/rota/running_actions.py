@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rota.actions import Action
 from rota.client import Client
 from rota.clock import parse_id
-from rota.errors import ActionNotFound, InvalidTask
+from rota.errors import ActionNotFound
 from rota.faces import awaited, blocking
-from rota.insights import PAGE, PAGE_MOST
+from rota.insights import PAGE, check_after, check_limit
 from rota.sync import Portal
 
 
@@ -26,10 +26,10 @@ class Actions:
 
     async def _list(self, *, after: str | None = None, limit: int = PAGE) -> Sequence[Action]:
         """Return actions, newest first; the next page begins `after` the last one's id."""
-        if not 1 <= limit <= PAGE_MOST:
-            raise InvalidTask("limit", f"must lie between 1 and {PAGE_MOST}, not {limit}")
+        check_limit(limit)
+        before = check_after(after, "an action")
         backend = await self._client.opened()
-        return await backend.actions(tenant=None, queues=None, before_id=after, limit=limit)
+        return await backend.actions(tenant=None, queues=None, before_id=before, limit=limit)
 
     async def _get(self, action_id: str) -> Action:
         """Return an action and how far it is; `ActionNotFound` if there is none."""

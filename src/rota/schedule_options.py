@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from functools import partial
 from itertools import islice, pairwise
 from typing import Any, Literal, TypedDict, TypeVar
 
 from msgspec import structs
 
+from rota.checks import flag, one_of, optional, whole
 from rota.clock import Micros
 from rota.config import CATCH_UP_MOST, PENDING_MOST, SECOND
 from rota.errors import InvalidSchedule, InvalidTask
@@ -172,19 +172,9 @@ def as_schedule(check: Callable[[], T]) -> T:
 # -- single values ------------------------------------------------------------------------------
 
 
-def _optional(check: Callable[[Any, str], T]) -> Callable[[Any, str], T | None]:
-    return lambda value, field: None if value is None else check(value, field)
-
-
 def _text(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidSchedule(field, f"must be text, not {value!r:.80}")
-    return value
-
-
-def _flag(value: object, field: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidSchedule(field, f"must be True or False, not {value!r:.80}")
     return value
 
 
@@ -195,53 +185,32 @@ def _length(value: object, field: str) -> Micros:
     return length
 
 
-def _whole(least: int, most: int) -> Callable[[object, str], int]:
-    def check(value: object, field: str) -> int:
-        if type(value) is not int or not least <= value <= most:
-            problem = f"must be a whole number from {least} to {most:,}, not {value!r:.80}"
-            raise InvalidSchedule(field, problem)
-        return value
-
-    return check
-
-
-def _one_of(known: type[StrEnum]) -> Callable[[object, str], StrEnum]:
-    def check(value: object, field: str) -> StrEnum:
-        try:
-            return known(str(value))
-        except ValueError:
-            names = ", ".join(known)
-            raise InvalidSchedule(field, f"must be one of {names}, not {value!r:.80}") from None
-
-    return check
-
-
-def _overlap(value: object, field: str) -> tuple[StrEnum, int | None]:
+def _overlap(value: object, field: str) -> tuple[Overlap, int | None]:
     queue = _QUEUE.fullmatch(value.strip()) if isinstance(value, str) else None
     if queue is None:
-        return _one_of(Overlap)(value, field), None
-    return Overlap.QUEUE, _whole(1, PENDING_MOST)(int(queue[1]), field)
+        return one_of(Overlap)(value, field), None
+    return Overlap.QUEUE, whole(1, PENDING_MOST)(int(queue[1]), field)
 
 
 _RULE: dict[str, Any] = {
-    "expression": _optional(_text),
-    "every": _optional(_length),
+    "expression": optional(_text),
+    "every": optional(_length),
     "anchor": lambda value, field: 0 if value is None else moment(value, field),
     "tz": check_zone,
-    "seconds": _flag,
-    "both_days": _flag,
-    "gap": _one_of(Gap),
-    "fold": _one_of(Fold),
-    "starts_at": _optional(moment),
-    "ends_at": _optional(moment),
+    "seconds": flag,
+    "both_days": flag,
+    "gap": one_of(Gap),
+    "fold": one_of(Fold),
+    "starts_at": optional(moment),
+    "ends_at": optional(moment),
 }
 _POLICY: dict[str, Any] = {
-    "missed": _one_of(Missed),
+    "missed": one_of(Missed),
     "grace": _length,
-    "max_catchup": _whole(1, CATCH_UP_MOST),
+    "max_catchup": whole(1, CATCH_UP_MOST),
     "max_age": _length,
     "overlap": _overlap,
-    "max_pending": _whole(1, PENDING_MOST),
+    "max_pending": whole(1, PENDING_MOST),
     "jitter": duration,
-    "max_runs": _optional(_whole(1, 1_000_000_000)),
+    "max_runs": optional(whole(1, 1_000_000_000)),
 }

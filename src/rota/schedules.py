@@ -17,7 +17,7 @@ from rota.errors import (
     ScheduleExists,
 )
 from rota.faces import awaited, blocking
-from rota.insights import PAGE, PAGE_MOST
+from rota.insights import PAGE, check_limit
 from rota.model import Accepted
 from rota.policy.calendar import Occurrence
 from rota.reconcile import Step, apply, new_schedule, plan
@@ -74,7 +74,7 @@ class Schedules:
     ) -> Sequence[Schedule]:
         """Return matching schedules by name; the next page begins `after` the last one's."""
         where = ScheduleFilter(source=source, kind=kind, tenant=tenant, paused=paused)
-        most = _limit(limit)
+        most = check_limit(limit)
         return await self._client.patiently(
             lambda backend: backend.find_schedules(where, after_name=after, limit=most)
         )
@@ -84,7 +84,7 @@ class Schedules:
     ) -> Sequence[Slot]:
         """Return what became of a schedule's slots, the newest first: a task, or why none."""
         until = None if before is None else moment(before, "before")
-        most = _limit(limit)
+        most = check_limit(limit)
         schedule = await self._get(name)
         return await self._client.patiently(lambda backend: backend.slots(schedule.id, until, most))
 
@@ -101,7 +101,7 @@ class Schedules:
         Of an expression, of `every=…`, or of a schedule that is stored: as it is, or as it would be
         with some options. Found by what fires them. Only a schedule needs a store.
         """
-        most = _limit(count, "count")
+        most = check_limit(count, "count")
         since = self._client.backend.clock.now() if after is None else moment(after, "after")
         if what is None or _is_expression(what):
             given = dict(options) if what is None else {**options, "expression": what}
@@ -254,9 +254,3 @@ def _is_expression(what: str) -> bool:
 def _among(given: Mapping[str, Any], names: Sequence[str], others: Sequence[str]) -> dict[str, Any]:
     # What is neither is left in, so that it is refused by its name.
     return {name: value for name, value in given.items() if name in names or name not in others}
-
-
-def _limit(limit: int, field: str = "limit") -> int:
-    if type(limit) is not int or not 1 <= limit <= PAGE_MOST:
-        raise InvalidTask(field, f"must be a whole number from 1 to {PAGE_MOST}, not {limit!r}")
-    return limit

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from msgspec import structs
 
 from rota import config
-from rota.checks import Checks, checked, one_of
+from rota.checks import Checks, checked, one_of, optional, whole
 from rota.errors import InvalidTask
 from rota.options import check_concurrency, check_tenant
 from rota.registry import check_name, did_you_mean
@@ -114,6 +114,9 @@ def check_scope(queue: object, tenant: object) -> tuple[str | None, str | None]:
     )
 
 
+_weight = whole(1, config.WEIGHT_MOST)
+
+
 def _weights(value: object, field: str) -> dict[str, int]:
     if isinstance(value, str):
         found = _WEIGHTS.fullmatch(value.strip())
@@ -133,33 +136,13 @@ def _weights(value: object, field: str) -> dict[str, int]:
     return {name: _weight(weight, f"{field}.{name}") for name, weight in value.items()}
 
 
-def _weight(value: object, field: str) -> int:
-    return _whole(value, field, config.WEIGHT_MOST)
-
-
-def _depth(value: object, field: str) -> int | None:
-    return None if value is None else _whole(value, field, config.DEPTH_MOST)
-
-
-def _burst(value: object, field: str) -> int | None:
-    return None if value is None else _whole(value, field, config.BURST_MOST)
-
-
-def _whole(value: object, field: str, most: int) -> int:
-    if type(value) is not int or not 1 <= value <= most:
-        raise InvalidTask(field, f"must be a whole number from 1 to {most:,}, not {value!r:.80}")
-    return value
-
-
 def _max_running(value: object, field: str) -> int | None:
     if value == 0 and type(value) is int:
         raise InvalidTask(field, "must be at least 1; to start none at all, pause instead")
     return None if value is None else check_concurrency(value, field)
 
 
-def _rate(value: object, field: str) -> float | None:
-    return None if value is None else rate(value, field)
-
+_depth = optional(whole(1, config.DEPTH_MOST))
 
 _QUEUE: Checks = {
     "weights": _weights,
@@ -169,4 +152,8 @@ _QUEUE: Checks = {
     "when_full": one_of(WhenFull),
 }
 _TENANT: Checks = {"weight": _weight, "max_depth": _depth}
-_LIMIT: Checks = {"max_running": _max_running, "rate": _rate, "burst": _burst}
+_LIMIT: Checks = {
+    "max_running": _max_running,
+    "rate": optional(rate),
+    "burst": optional(whole(1, config.BURST_MOST)),
+}

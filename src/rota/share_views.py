@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from rota.clock import Micros
 from rota.shares import KindSettings, Limit, LimitUse, QueueSettings, TenantSettings
 from rota.times import show_instant
-from rota.views import seconds
+from rota.views import seconds, when
 
 
 def queue(settings: QueueSettings) -> dict[str, Any]:
@@ -69,10 +68,6 @@ def limit_use(use: LimitUse) -> dict[str, Any]:
 def _pause(settings: QueueSettings | TenantSettings | KindSettings) -> dict[str, Any]:
     return {
         "paused": settings.paused_at is not None,
-        "paused_at": _instant(settings.paused_at),
+        "paused_at": when(settings.paused_at),
         "pause_reason": settings.pause_reason,
     }
-
-
-def _instant(at: Micros | None) -> str | None:
-    return None if at is None else show_instant(at)

@@ -78,6 +78,9 @@ class KindSettings(Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
+AnySettings = QueueSettings | TenantSettings | KindSettings
+
+
 class Limit(Struct, frozen=True, kw_only=True):
     """A cap on running tasks, a rate of starts, or both, for a scope (R7.4, R7.5).
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rota.client import Client
-from rota.config import HOUR, MINUTE
+from rota.config import MINUTE
 from rota.errors import InvalidTask
 from rota.faces import awaited, blocking
 from rota.figures import By, Figures, Scale, Served, Statistic, StatisticsFilter
@@ -35,7 +35,7 @@ class Statistics:
         step: Duration = "1m",
         queue: str | None = None,
         kind: str | None = None,
-        by: Sequence[str] = (),
+        by: str | Sequence[str] = (),
     ) -> Sequence[Statistic]:
         """Return what happened in each step, the oldest first (R9.1).
 
@@ -94,7 +94,7 @@ def chosen(
     step: Duration,
     queue: str | None,
     kind: str | None,
-    by: Sequence[str],
+    by: str | Sequence[str],
 ) -> StatisticsFilter:
     """Return what is asked for as a filter; `InvalidTask` names the field that cannot be."""
     begin, end, length = _window(now, since, until, step)
@@ -148,13 +148,10 @@ def _since(since: object, now: Micros) -> Micros:
         return moment(since, "since")
 
 
-def _split(by: Sequence[str]) -> tuple[By, ...]:
+def _split(by: str | Sequence[str]) -> tuple[By, ...]:
+    given = [by] if isinstance(by, str) else by
     try:
-        return tuple(dict.fromkeys(By(word) for word in by))
+        return tuple(dict.fromkeys(By(word) for word in given))
     except ValueError:
         words = " and ".join(By)
-        raise InvalidTask("by", f"statistics are split by {words}, not {', '.join(by)}") from None
-
-
-LONGEST: Micros = 7 * 24 * HOUR
-"""Statistics reach back so far at most."""
+        raise InvalidTask("by", f"statistics are split by {words}, not {by!r:.80}") from None

@@ -42,13 +42,22 @@ class Portal:
         with self._lock:
             # A fork copies the memory but not the thread: what is here is of no use there.
             if self._loop is None or self._pid != os.getpid():
-                self._loop = new_event_loop()
-                self._pid = os.getpid()
-                self._thread = threading.Thread(
-                    target=self._run, args=(self._loop,), name=self._name, daemon=True
-                )
-                self._thread.start()
+                self._begin()
+            assert self._loop is not None
             return self._loop
+
+    def _begin(self) -> None:
+        loop = new_event_loop()
+        thread = threading.Thread(target=self._run, args=(loop,), name=self._name, daemon=True)
+        try:
+            thread.start()
+            self._pid, self._thread, self._loop = os.getpid(), thread, loop
+        except BaseException:
+            # Interrupted, by Ctrl-C for one: whether the thread has begun cannot be told, so it is
+            # told to end, and nobody waits for it.
+            self._loop = None
+            loop.call_soon_threadsafe(loop.stop)
+            raise
 
     @staticmethod
     def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -67,7 +76,8 @@ class Portal:
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         """Start a coroutine on the loop and return its future at once."""
-        return asyncio.run_coroutine_threadsafe(work(), self.loop)
+        loop = self.loop  # first: whoever is interrupted here has begun nothing
+        return asyncio.run_coroutine_threadsafe(work(), loop)
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine on the loop and wait for it, from any other thread."""

@@ -57,8 +57,7 @@ class Tasks:
     ) -> Sequence[Task]:
         """Return matching tasks, newest first; the next page begins `after` the last one's id.
 
-        Filters: state (one or several), queue, kind, tenant, tag, key, concurrency_key, schedule,
-        id_prefix, group, error_type, created_from, created_to.
+        For the filters see `rota.filters.Filter`: state, queue, kind, tenant, tag, key and others.
         """
         return await self._insights.find(check_filter(where), after=after, limit=limit)
 

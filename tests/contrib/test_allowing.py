@@ -34,7 +34,7 @@ async def worked(app: Rota, settings: WorkerSettings, until: str) -> list[str]:
     """Run a worker until a task is over; return the kinds that it says it takes."""
     worker = Worker(app.registry, app.connect(), settings, rng=new_rng(1))
     running = asyncio.create_task(worker.run())
-    await app.tasks.aresult(until, timeout=20)
+    await app.tasks.aresult(until, timeout=60)
     backend = app.connect()
     await backend.open()
     (session,) = await backend.sessions()
@@ -93,9 +93,9 @@ def test_nothing_outlives_a_worker_however_it_ends(
     worker = subprocess.Popen([*ROTA, "worker", *words], cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:
         file = tmp_path / "pids"
-        wait_until(lambda: file.exists() and len(file.read_text().split()) == 2, 20)
+        wait_until(lambda: file.exists() and len(file.read_text().split()) == 2)
         worker.send_signal(how)
-        code = worker.wait(20)
+        code = worker.wait(60)
     finally:
         worker.kill()
         worker.wait()

@@ -309,10 +309,10 @@ def test_the_guard_kills_what_outlives_a_worker(tmp_path: Path) -> None:
     guard.forget(second.pid)
     guard.close()  # what the end of the worker's process does to the pipe
 
-    assert first.wait(5) == -signal.SIGKILL
+    assert first.wait(60) == -signal.SIGKILL
     assert second.poll() is None
     second.kill()
-    second.wait(5)
+    second.wait(60)
 
 
 # -- being known and being allowed ----------------------------------------------------------------

@@ -307,7 +307,7 @@ async def test_a_worker_calls_only_if_it_allows_that(tmp_path: Path) -> None:
                 app.registry, app.connect(), WorkerSettings(allow=allow), rng=new_rng(1)
             )
             running = asyncio.create_task(worker.run())
-            result = await app.tasks.aresult(until.id, timeout=20)
+            result = await app.tasks.aresult(until.id, timeout=60)
             worker.drain()
             await running
             assert len(there.got) == len(allow)

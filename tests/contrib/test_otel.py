@@ -49,7 +49,7 @@ class Traced:
         """Run a worker until as many runs are over as are awaited."""
         worker = Worker(self.app.registry, self.app.connect(), WorkerSettings(), rng=new_rng(1))
         running = asyncio.create_task(worker.run())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self.ended.wait()
             worker.drain()
             await running

@@ -239,7 +239,7 @@ async def test_an_alert_reaches_its_endpoint_through_a_worker(app: Rota, tmp_pat
         (task,) = await app.tasks.alist(queue="rota")
         worker = Worker(app.registry, app.connect(), WorkerSettings(), rng=new_rng(1))
         running = asyncio.create_task(worker.run())
-        assert await app.tasks.aresult(task.id, timeout=20) == "200"
+        assert await app.tasks.aresult(task.id, timeout=60) == "200"
         worker.drain()
         await running
         done: Any = await app.tasks.aget(task.id)

@@ -54,10 +54,10 @@ def test_an_interrupt_leaves_no_process_and_no_file(number: signal.Signals, tmp_
         assert any("killed worker" in line for line in demo.stdout)
         children = psutil.Process(demo.pid).children()
         demo.send_signal(number)
-        demo.communicate(timeout=30)
+        demo.communicate(timeout=60)
 
     assert len(children) == 1
-    assert not psutil.wait_procs(children, timeout=5)[1]
+    assert not psutil.wait_procs(children, timeout=60)[1]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -75,4 +75,4 @@ def test_workers_end_when_the_demo_is_killed(tmp_path: Path) -> None:
         demo.kill()
 
     assert len(children) == 2
-    assert not psutil.wait_procs(children, timeout=20)[1]
+    assert not psutil.wait_procs(children, timeout=60)[1]

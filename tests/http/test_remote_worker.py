@@ -22,7 +22,7 @@ def worker_of(app: Rota, **settings: object) -> Worker:
     return Worker(app.registry, app.connect(), chosen, rng=new_rng(3), version="test")
 
 
-async def until(true: Callable[[], bool], seconds: float = 20) -> None:
+async def until(true: Callable[[], bool], seconds: float = 60) -> None:
     """Wait for something that another thread does."""
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - it is another thread that acts
@@ -109,7 +109,7 @@ async def test_a_worker_is_drained_from_afar(app: Rota, served: Served) -> None:
     (session,) = await served.arun(engine.sessions)
 
     assert await served.arun(lambda: engine.drain_session(session.id))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await running
 
     assert await served.arun(engine.sessions) == []
@@ -128,7 +128,7 @@ async def test_a_worker_on_the_store_obeys_a_drain_as_well(app: Rota, served: Se
     (session,) = await served.arun(served.place.engine.sessions)
 
     await served.arun(lambda: served.place.engine.drain_session(session.id))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await running
     direct.close()
 
@@ -153,7 +153,7 @@ async def test_a_session_that_is_gone_is_a_lost_lease(app: Rota, served: Served)
     (session,) = await served.arun(engine.sessions)
 
     await served.arun(lambda: engine.close_session(session.id))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await ended.wait()
     await until(lambda: worker.counts.sessions == 2)
     worker.stop()
@@ -170,7 +170,7 @@ async def test_a_key_for_other_things_ends_a_worker_with_words(served: Served) -
     async def work() -> None: ...
 
     with pytest.raises(ConfigurationError, match="lacks the role"):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await worker_of(app).run()
     app.close()
 
@@ -194,5 +194,5 @@ async def test_a_key_that_is_revoked_ends_a_worker_with_words(
     worker._wake(0)
 
     with pytest.raises(AccessRefused):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await running

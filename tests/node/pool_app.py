@@ -12,6 +12,10 @@ from typing import Any
 
 from rota import Context, Fail, Retry, Rota, Snooze
 
+START_SECONDS = "ROTA_TEST_START_SECONDS"
+"""A variable: so long it takes to import this, as it does on a machine with much else to do."""
+threading.Event().wait(float(os.environ.get(START_SECONDS, "0")))
+
 app = Rota("sqlite:///unused.db")
 log = logging.getLogger("tests.pool")
 
@@ -124,6 +128,11 @@ def do_give_up(ctx: Context, resource: str) -> None:
 def do_retry(ctx: Context, resource: str) -> None:
     """Raise."""
     raise Retry(after=7)
+
+
+def do_retry_later(ctx: Context, resource: str) -> None:
+    """Raise."""
+    raise Retry(least=9)
 
 
 def do_snooze(ctx: Context, resource: str) -> None:

@@ -234,13 +234,14 @@ async def waits_of(it: Claiming, monkeypatch: pytest.MonkeyPatch, looks: int) ->
     """Let a claimer look so often, and return for how long it waited after each look."""
     seconds: list[float] = []
 
-    async def wait(event: asyncio.Event, longest: float) -> None:
+    async def wait(longest: float, sign: asyncio.Event) -> bool:
         seconds.append(longest)
         it.backend.clock.advance(longest)
         if len(seconds) == looks:
             it.claimer.stop()
+        return sign.is_set()
 
-    monkeypatch.setattr(claimer, "_either", wait)
+    monkeypatch.setattr(claimer, "within", wait)
     await it.claimer.run()
     return seconds
 

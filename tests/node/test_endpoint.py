@@ -63,7 +63,7 @@ async def working(folder: Path) -> AsyncIterator[Site]:
     endpoint = Endpoint(site.worker, site.backend, site.app.registry)
     async with await endpoint.listen("127.0.0.1", 0) as server:
         site.port = server.sockets[0].getsockname()[1]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await site.worker.ready.wait()
             yield site
             site.go.set()

@@ -136,7 +136,7 @@ class Threads:
 
     def work(self, n: int, ctx: Context) -> int:
         """Wait for the test, and look whether the task is still its own."""
-        self.gate.wait(10)
+        self.gate.wait(60)
         try:
             ctx.check()
         except LeaseLost as error:

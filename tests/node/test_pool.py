@@ -143,17 +143,19 @@ async def test_the_handlers_wishes_cross_the_line() -> None:
     """R4.2."""
     it = Pooling()
 
-    for what in ("fail_for_good", "give_up", "retry", "snooze", "die"):
+    for what in ("fail_for_good", "give_up", "retry", "retry_later", "snooze", "die"):
         await it.run(do(what))
     await it.close()
 
-    for_good, given_up, retry, snooze, died = (report.ending for report in it.reports)
+    for_good, given_up, retry, later, snooze, died = (report.ending for report in it.reports)
     assert isinstance(for_good, Failed)
     assert isinstance(given_up, Failed)
     assert isinstance(retry, Failed)
+    assert isinstance(later, Failed)
     assert isinstance(died, Failed)
     assert (for_good.permanent, given_up.permanent, died.permanent) == (True, True, False)
-    assert (retry.after, retry.permanent) == (7 * SECOND, False)
+    assert (retry.after, retry.least, retry.permanent) == (7 * SECOND, None, False)
+    assert (later.after, later.least, later.permanent) == (None, 9 * SECOND, False)
     assert "do_fail_for_good" in for_good.error.traceback
     assert isinstance(snooze, Snoozed)
     assert abs(snooze.until - it.clock.now() - 30 * SECOND) < 10 * SECOND
@@ -196,7 +198,7 @@ async def test_the_hard_limit_kills_the_process_and_what_it_started() -> None:
     it = Pooling()
 
     with it.noting():
-        (report,) = await it.run(do("children", timeout=SECOND))
+        (report,) = await it.run(do("children", timeout=3 * SECOND))
     await it.close()
 
     (grandchild,) = (int(note.checkpoint or 0) for note in it.backend.notes)
@@ -211,11 +213,12 @@ async def gone(pid: int) -> None:
     )
 
 
-async def test_the_limit_begins_when_the_process_is_ready() -> None:
+async def test_the_limit_begins_when_the_process_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Starting an interpreter must not cost the handler its time."""
-    it = Pooling()
+    monkeypatch.setenv(pool_app.START_SECONDS, "1.2")
+    it = Pooling(app_path="tests.node.pool_app:app")
 
-    (report,) = await it.run(claimed(3, "square", timeout=SECOND // 5))
+    (report,) = await it.run(claimed(3, "square", timeout=SECOND))
     await it.close()
 
     assert result(report.ending) == 9

@@ -105,7 +105,7 @@ class Working:
         tasks = [asyncio.create_task(claimer.run()) for claimer in self.claimers]
         tasks.append(asyncio.create_task(self.reporter.run()))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not condition():
                     await asyncio.sleep(0)
                     self.backend.clock.advance(0.01)
@@ -257,7 +257,7 @@ class Site:
         )
         running = asyncio.create_task(worker.run())
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await self.done.wait()
         finally:
             worker.drain()
@@ -350,7 +350,7 @@ async def test_a_stop_hands_back_what_runs_in_every_pool(site: Site) -> None:
     settings = WorkerSettings(queues=("a=1", "b=1"), grace=0)
     worker = Worker(site.app.registry, site.app.connect(), settings, rng=new_rng(1))
     running = asyncio.create_task(worker.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await both.wait()
         worker.drain()
         await running

@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from rota.backend import Report
 from rota.clock import new_rng
 from rota.errors import StoreUnavailable
@@ -122,7 +120,6 @@ async def test_what_is_not_confirmed_is_known_as_held() -> None:
     assert it.reporter.hand_outs() == set()
 
 
-@pytest.mark.timeout(10)
 async def test_flushed_waits_for_the_last_answer() -> None:
     """R3.6."""
     it = Reporting()

@@ -303,7 +303,7 @@ async def test_a_thread_keeps_its_slot_until_it_is_done() -> None:
     gate = threading.Event()
 
     def work(n: int) -> int:
-        gate.wait(10)
+        gate.wait(60)
         return n
 
     it.handles(work)

@@ -31,7 +31,7 @@ class Site:
             self.app.registry, self.app.connect(), WorkerSettings(**settings), rng=new_rng(1)
         )
         running = asyncio.create_task(worker.run())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self.done.wait()
             worker.drain()
             await running

@@ -20,6 +20,7 @@ from rota.policy.lifecycle import (
     TimedOut,
     decide,
     legal,
+    outcome_of,
 )
 from rota.policy.retry import Backoff
 
@@ -65,9 +66,9 @@ class TestLegal:
         ("from_", "allowed"),
         [
             (State.SCHEDULED, {State.READY, State.CANCELLED}),
-            (State.READY, {State.RUNNING, State.CANCELLED}),
+            (State.READY, {State.RUNNING, State.SCHEDULED, State.CANCELLED}),
             (State.RUNNING, set(State) - {State.RUNNING}),
-            (State.FAILED, {State.READY}),
+            (State.FAILED, {State.READY, State.SCHEDULED}),
             (State.COMPLETED, set()),
             (State.CANCELLED, set()),
         ],
@@ -256,3 +257,11 @@ class TestLostLeases:
         assert lost.to is State.READY
         assert decide(again, Completed(), only_try, NOW, 0.0).to is State.COMPLETED
         assert decide(again, Failed(ERROR), only_try, NOW, 0.0).reason == "attempts_exhausted"
+
+
+def test_each_ending_has_a_word_of_its_own() -> None:
+    """R9.3: the same in logs and in traces."""
+    assert [*dict.fromkeys(map(outcome_of, ENDINGS))] == [
+        "completed", "failed", "timed_out", "snoozed", "cancelled", "released", "leaselost",
+        "expired",
+    ]  # fmt: skip

@@ -157,5 +157,7 @@ class KnownKeys:
 
     async def enter(self, call: Call) -> None: ...
 
+    def deny(self, route: Route, caller: Caller, headers: dict[str, str], address: str) -> None: ...
+
     async def leave(self, call: Call, answer: Answer | None, error: Exception | None) -> None:
         self.left.append((call, answer, error))

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Self
 import pytest
 
 from rota.contrib._postgres_wheel import ensure_account
+from rota.contrib.embedded import free_port
 
 HOST = "127.0.0.1"
 SERVER_CONNECTIONS = 4
@@ -58,9 +58,7 @@ class PgBouncer:
 
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="rota-pgbouncer-"))
-        with socket.socket() as probe:
-            probe.bind((HOST, 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         settings = self._folder / "pgbouncer.ini"
         settings.write_text(
             SETTINGS.format(

@@ -128,7 +128,7 @@ class Proxy:
     # -- in the proxy's own loop ----------------------------------------------------------------
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     async def _close(self) -> None:
         self._server.close()

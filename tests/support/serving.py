@@ -46,6 +46,8 @@ class EveryKey:
 
     async def enter(self, call: Call) -> None: ...
 
+    def deny(self, route: Route, caller: Caller, headers: dict[str, str], address: str) -> None: ...
+
     async def leave(self, call: Call, answer: Answer | None, error: Exception | None) -> None:
         pass
 
@@ -96,7 +98,7 @@ class Served:
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Do something on the server's loop, from any other thread."""
-        return asyncio.run_coroutine_threadsafe(work(), self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work(), self._loop).result(60)
 
     async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Do something on the server's loop, from another loop."""
@@ -115,7 +117,7 @@ class Serving:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(30), "the server has not come up"
+        assert self._ready.wait(60), "the server has not come up"
         return self
 
     def __exit__(
@@ -126,7 +128,7 @@ class Serving:
     ) -> None:
         assert self._server is not None
         self._server.should_exit = True
-        self._thread.join(20)
+        self._thread.join(60)
 
     @contextmanager
     def on(
@@ -189,4 +191,4 @@ class Serving:
 
 
 def _done(work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
-    return asyncio.run_coroutine_threadsafe(work, loop).result(30)
+    return asyncio.run_coroutine_threadsafe(work, loop).result(60)

@@ -16,7 +16,8 @@ from tests.system.stubborn import add_stubborn
 def make_app(url: str, path: Path) -> Rota:
     """Return the app on a store; its handlers write to the record at `path`.
 
-    `seconds` is how long a run takes, `first` how long the run of the first hand-out takes.
+    `seconds` is how long a run takes, `first` how long the run of the first hand-out takes; `wait`
+    takes until the record is released.
     """
     app = Rota(url)
     record = Record(path)
@@ -32,18 +33,17 @@ def make_app(url: str, path: Path) -> Rota:
         record.add("end", ctx, n)
 
     @app.task
+    async def wait(ctx: Context, n: int) -> None:
+        record.add("start", ctx, n)
+        while not record.released:  # noqa: ASYNC110 - told by another process
+            await asyncio.sleep(0.02)
+        record.add("end", ctx, n)
+
+    @app.task
     def hold(ctx: Context, n: int, seconds: float = 0.0, first: float = 0.0) -> None:
         record.add("start", ctx, n)
         time.sleep(first if first and ctx.fence == 1 else seconds)
         record.add("end", ctx, n)
-
-    @app.task
-    async def burn(ctx: Context, n: int, seconds: float) -> None:
-        burn_here(record, ctx, n, seconds)
-
-    @app.task
-    def burn_in_thread(ctx: Context, n: int, seconds: float) -> None:
-        burn_here(record, ctx, n, seconds)
 
     @app.task
     async def kill_worker(ctx: Context, n: int) -> None:
@@ -61,10 +61,21 @@ def make_app(url: str, path: Path) -> Rota:
     async def nothing(n: int) -> int:
         return n
 
+    _add_burning(app, record)
     add_stubborn(app, record)
     add_effects(app, record)
     add_mixed(app)
     return app
+
+
+def _add_burning(app: Rota, record: Record) -> None:
+    @app.task
+    async def burn(ctx: Context, n: int, seconds: float) -> None:
+        burn_here(record, ctx, n, seconds)
+
+    @app.task
+    def burn_in_thread(ctx: Context, n: int, seconds: float) -> None:
+        burn_here(record, ctx, n, seconds)
 
 
 def burn_here(record: Record, ctx: Context, n: int, seconds: float) -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,9 +24,11 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
 LOOK_EVERY = 0.02
+PATIENCE = 40.0
+"""Seconds in which what is sure to happen happens, also on a machine with much else to do."""
 
 
-def wait_until(condition: Callable[[], T], timeout: float = 15.0, what: str = "") -> T:
+def wait_until(condition: Callable[[], T], timeout: float = PATIENCE, what: str = "") -> T:
     """Look again and again until `condition` holds and return its value; fail after `timeout`."""
     end = time.monotonic() + timeout
     while not (value := condition()):
@@ -44,6 +46,18 @@ def stays(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(LOOK_EVERY)
     return True
+
+
+def gone(processes: Iterable[psutil.Process]) -> bool:
+    """Say whether none of these lives; one that is dead may wait long for whoever inherits it."""
+    return not any(_lives(process) for process in processes)
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 class WorkerProcess:
@@ -89,7 +103,7 @@ class WorkerProcess:
         """Ask it to stop; the second time, to stop at once."""
         self._process.terminate()
 
-    def ended(self, timeout: float = 15.0) -> int:
+    def ended(self, timeout: float = PATIENCE) -> int:
         """Wait for its end and return the exit code."""
         return self._process.wait(timeout)
 
@@ -132,14 +146,14 @@ class Site:
         """Count the tasks in a state."""
         return self.app.tasks.count(state=state).get(state, 0)
 
-    def completed(self, count: int, timeout: float = 15.0) -> None:
+    def completed(self, count: int, timeout: float = PATIENCE) -> None:
         """Wait until so many tasks are completed."""
         try:
             wait_until(lambda: self.count(State.COMPLETED) >= count, timeout)
         except AssertionError:
             raise AssertionError(f"{count} to complete: {self.app.tasks.count()}") from None
 
-    def started(self, numbers: range, timeout: float = 15.0) -> None:
+    def started(self, numbers: range, timeout: float = PATIENCE) -> None:
         """Wait until each of these numbers has started."""
         wait_until(
             lambda: set(numbers) <= set(self.record.times("start")), timeout, f"start {numbers}"
@@ -162,8 +176,9 @@ class Site:
     def close(self) -> None:
         """End every worker and let go of the store; a test that failed shows their logs."""
         for worker in self.workers:
-            for child in worker.children():
-                child.kill()
+            with suppress(psutil.NoSuchProcess):  # it may be ending at this very moment
+                for child in worker.children():
+                    child.kill()
             worker.kill()
             print(worker.log[-4000:])
             if " failed" in worker.log:

@@ -51,7 +51,9 @@ class Record:
     def events(self, what: str = "", n: int | None = None) -> list[Event]:
         """Return the events in the order in which they were written, all or of one sort."""
         text = self.path.read_bytes() if self.path.exists() else b""
-        lines = [msgspec.json.decode(line, type=Event) for line in text.splitlines()]
+        # A line that is being written at this moment may be seen in part.
+        whole = text[: text.rfind(b"\n") + 1]
+        lines = [msgspec.json.decode(line, type=Event) for line in whole.splitlines()]
         return [e for e in lines if what in ("", e.what) and n in (None, e.n)]
 
     def times(self, what: str) -> Counter[int]:

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPSConnection
@@ -13,7 +12,8 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from tests.system.harness import ROOT, wait_until
+from rota.contrib.embedded import free_port
+from tests.system.harness import PATIENCE, ROOT, wait_until
 
 
 class Told(NamedTuple):
@@ -22,13 +22,6 @@ class Told(NamedTuple):
     status: int
     json: Any
     headers: HTTPMessage | dict[str, str]
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on at present."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 class ServerProcess:
@@ -101,7 +94,7 @@ class ServerProcess:
         """Send it a signal."""
         self._process.send_signal(number)
 
-    def end(self, seconds: float = 20.0) -> int:
+    def end(self, seconds: float = PATIENCE) -> int:
         """Stop it in good order and return its exit code."""
         if self.ended is None:
             self.tell()

@@ -108,10 +108,10 @@ def test_no_task_is_lost_or_run_twice(site: Site, proxy: Proxy) -> None:
     proxy.cut_answers(doomed)
     site.submit("note", range(TASKS), seconds=0.01)
     workers = [site.start_worker(url=proxy.url, lease=30, concurrency=1) for _ in range(WORKERS)]
-    wait_until(lambda: doomed.enough or site.count(State.COMPLETED) == TASKS, 40)
+    wait_until(lambda: doomed.enough or site.count(State.COMPLETED) == TASKS)
     enough, cuts = doomed.enough, proxy.cuts
     proxy.heal()
-    site.completed(TASKS, timeout=40)
+    site.completed(TASKS)
 
     assert enough, doomed.seen
     assert cuts >= 2 * CUTS * 0.95  # two that were doomed in one instant of one link are one
@@ -124,10 +124,11 @@ def test_no_task_is_lost_or_run_twice(site: Site, proxy: Proxy) -> None:
 def test_a_worker_that_hears_nothing_stops_before_its_lease_ends(site: Site, proxy: Proxy) -> None:
     """R3.4: in a dead network, without any error, the task does not run twice at once."""
     site.submit("note", range(3), first=30)
-    first = site.start_worker(url=proxy.url, lease=2, concurrency=5)
+    # It stops a tenth of its lease before the end: time enough for a machine that is busy.
+    first = site.start_worker(url=proxy.url, lease=8, concurrency=5)
     site.started(range(3))
     proxy.fall_silent()
-    second = site.start_worker(lease=2)
+    second = site.start_worker()
     site.completed(3)
     ended = {event.n: event.at for event in site.record.events("cancelled")}
     again = {e.n: e.at for e in site.record.events("start") if e.pid == second.pid}

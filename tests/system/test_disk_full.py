@@ -46,10 +46,11 @@ def test_a_caller_is_told_that_the_disk_is_full(sqlite_site: Site) -> None:
 def test_results_wait_for_room_on_the_disk(sqlite_site: Site) -> None:
     """F19: what succeeded is neither reported as failed nor run again."""
     site = sqlite_site
-    site.submit("note", range(40), seconds=0.5)
+    site.submit("wait", range(40))
     worker = site.start_worker(lease=30, concurrency=20)
     site.started(range(20))
     with full(site, worker.pid):
+        site.record.release()
         wait_until(lambda: "could not be reported yet" in worker.log)
     site.completed(40)
 
@@ -61,7 +62,7 @@ def test_a_worker_outlives_a_disk_that_is_full_for_long(sqlite_site: Site) -> No
     """F19, case B169: it loses its lease, waits for room, and goes on by itself."""
     site = sqlite_site
     site.submit("note", range(10), seconds=0.2, first=60)
-    worker = site.start_worker(lease=1)
+    worker = site.start_worker(lease=2)
     site.started(range(10))
     with full(site, worker.pid):
         wait_until(lambda: len(site.record.events("cancelled")) == 10)

@@ -12,11 +12,12 @@ pytestmark = pytest.mark.slow
 def test_two_workers_and_a_submitter_share_one_file(sqlite_site: Site) -> None:
     """Cases B167, B169: nothing runs twice, nothing is lost, and the file is sound."""
     site = sqlite_site
-    site.submit("note", range(10_000, 12_000))
     for _ in range(2):
         site.start_worker(concurrency=20)
+    site.sessions(2)
+    site.submit("note", range(10_000, 12_000))
     with Load(site, threads=2) as load:
-        site.completed(2_200, timeout=40)
+        site.completed(2_200)
     everything = {*load.accepted, *range(10_000, 12_000)}
     site.completed(len(everything))
 

@@ -15,7 +15,7 @@ from tests.support.factories import LANE, LATER, NOW, Make, completed
 from tests.support.pgbouncer import SERVER_CONNECTIONS, PgBouncer
 from tests.support.places import Place
 from tests.system.handlers import make_app
-from tests.system.harness import Site
+from tests.system.harness import PATIENCE, Site
 
 CONNECTIONS = "select count(*) from pg_stat_activity where datname = current_database()"
 LOOK = Look(LANE.queue, LANE.cls)
@@ -97,7 +97,7 @@ async def _use(store: PostgresStore, make: Make) -> None:
 @pytest.mark.slow
 def test_workers_behind_a_pooler_run_each_task_once(site: Site, app: Rota, pooled: str) -> None:
     """B155: two workers and a caller share a few connections; nothing is lost or doubled."""
-    workers = [site.start_worker(url=pooled, lease=5) for _ in range(2)]
+    workers = [site.start_worker(url=pooled, lease=15) for _ in range(2)]
     app.submit_many(app.call("note", {"n": n}) for n in range(1000))
     for n in range(1000, 1050):
         assert app.submit("note", {"n": n}, key=f"k{n}", delay="1s").created
@@ -105,7 +105,7 @@ def test_workers_behind_a_pooler_run_each_task_once(site: Site, app: Rota, poole
     app.submit_many(app.call("retry_once", {"n": n, "after": 0.1}) for n in range(1050, 1100))
     unwanted = [app.submit("note", {"n": n}, delay="1d").id for n in range(1100, 1110)]
     assert [app.tasks.cancel(id_) for id_ in unwanted] == [CancelOutcome.COMPLETED] * 10
-    site.completed(1100, timeout=30)
+    site.completed(1100)
 
     assert site.record.times("start") == {n: 2 if n >= 1050 else 1 for n in range(1100)}
     assert site.record.times("end") == dict.fromkeys(range(1100), 1)
@@ -123,7 +123,7 @@ def test_running_tasks_are_stopped_and_workers_end_in_order(
     running = app.submit("note", {"n": 1, "seconds": 60}).id
     site.started(range(1, 2))
     app.tasks.cancel(running)
-    assert app.tasks.ended(running, timeout=15).state is State.CANCELLED
+    assert app.tasks.ended(running, timeout=PATIENCE).state is State.CANCELLED
     # The site's own connection looks, and its app's.
     assert site.rows(CONNECTIONS)[0][0] <= SERVER_CONNECTIONS + 8
     worker.terminate()

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from rota.model import State
+from rota.node.claimer import STALE
 from tests.system.harness import Site, stays
 
 pytestmark = pytest.mark.slow
@@ -33,14 +34,19 @@ def test_a_free_worker_takes_at_once_what_a_busy_one_cannot_run(site: Site) -> N
     for _ in range(2):
         site.start_worker(concurrency=1)
     site.sessions(2)
-    site.submit("note", range(1), seconds=3)
+    site.submit("wait", range(1))
     site.started(range(1))
-    began = time.monotonic()
-    site.submit("note", range(1, 2))
-    site.started(range(1, 2))
+    took = []
+    for n in range(1, 6):
+        began = time.monotonic()
+        site.submit("note", range(n, n + 1))
+        site.completed(n)
+        took.append(site.record.events("start", n)[0].at - began)
 
-    assert time.monotonic() - began < 0.5
-    assert site.record.pid_of(1) != site.record.pid_of(0)
+    # What another reserves comes back after as long; a busy machine may be late once or twice.
+    assert sorted(took)[2] < STALE
+    assert site.record.pid_of(0) not in {site.record.pid_of(n) for n in range(1, 6)}
+    assert site.record.events("end", 0) == []
 
 
 def test_workers_hold_no_more_slow_tasks_than_they_have_slots(site: Site) -> None:
@@ -52,9 +58,9 @@ def test_workers_hold_no_more_slow_tasks_than_they_have_slots(site: Site) -> Non
     for _ in range(2):
         site.start_worker(concurrency=SLOTS)
     site.sessions(2)
-    site.submit("note", range(24), seconds=0.4)
+    site.submit("note", range(18), seconds=1.5)
     most = 0
-    while site.count(State.COMPLETED) < 24:
+    while site.count(State.COMPLETED) < 18:
         held = site.rows(HELD)
         # Read after the store: what has not ended by now had not ended then.
         ended = {event.task for event in site.record.events("end")}
@@ -68,17 +74,15 @@ def test_workers_hold_no_more_slow_tasks_than_they_have_slots(site: Site) -> Non
 def test_what_waits_behind_a_long_task_is_handed_back_to_free_workers(site: Site) -> None:
     """Case B143: quick tasks made the buffer large, then a long one came before the others."""
     calls = [site.app.call("nothing", {"n": n}) for n in range(1_000)]
-    calls += [site.app.call("note", {"n": 0, "seconds": 8.0})]
+    calls += [site.app.call("wait", {"n": 0})]
     calls += [site.app.call("note", {"n": n}) for n in range(1, 100)]
     first = site.start_worker(concurrency=1)
     site.sessions()
     site.app.submit_many(calls)
     site.started(range(1))
-    began = time.monotonic()
     second = site.start_worker(concurrency=1)
     site.completed(len(calls) - 1)
-    took = time.monotonic() - began
 
+    assert site.record.events("end", 0) == []
     assert site.record.pid_of(0) == first.pid
     assert {e.pid for e in site.record.events("start") if e.n > 0} == {second.pid}
-    assert took < 4.0

@@ -11,7 +11,8 @@ from tests.system.harness import ROOT, Site, wait_until
 
 DEAD = 10_000
 KILLED_AT = (2_000, 5_000)
-RATE = 5_000.0
+RATE = 2_500.0
+"""A second: what is killed in the middle is not done before a busy machine gets to it."""
 COPIES = "select count(*), count(distinct replay_of) from ready where replay_of is not null"
 
 

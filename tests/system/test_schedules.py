@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 LEASE = 1.0
 TICK = 1.0
-SPARE = 1.5
+SPARE = 4.0
 """Seconds; a busy machine may take so long to start a handler."""
 
 
@@ -30,9 +30,9 @@ def test_a_killed_worker_costs_no_slot_and_doubles_none(site: Site) -> None:
     schedule = site.app.schedules.create(
         "note", every="1s", overlap="allow", name="each-second", payload={"n": 1}
     )
-    wait_until(lambda: len(fired(site, "each-second")) >= 2, 15)
+    wait_until(lambda: len(fired(site, "each-second")) >= 2)
     workers[0].kill()
-    wait_until(lambda: len(fired(site, "each-second")) >= 5, 15)
+    wait_until(lambda: len(fired(site, "each-second")) >= 5)
     site.app.schedules.pause("each-second")
     slots = fired(site, "each-second")
     site.completed(len(slots))
@@ -51,8 +51,9 @@ def test_a_killed_worker_costs_no_slot_and_doubles_none(site: Site) -> None:
 def test_restarts_make_no_copies_of_a_declared_schedule(site: Site) -> None:
     """Case B103: five restarts within one interval leave one schedule that comes once."""
     seen = set()
+    ahead = (time.gmtime().tm_mon + 5) % 12 + 1
     for _ in range(5):
-        worker = site.start_worker(recurring="0 0 1 1 *")
+        worker = site.start_worker(recurring=f"0 0 1 {ahead} *")
         site.sessions()
         stored = wait_until(site.app.schedules.list)
         (schedule,) = stored
@@ -70,20 +71,23 @@ def test_a_slot_between_two_workers_runs_once_and_late(site: Site) -> None:
     first = site.start_worker()
     site.sessions()
     site.app.schedules.create("note", every="2s", name="deployed", payload={"n": 1})
-    wait_until(lambda: len(fired(site, "deployed")) == 1)
+    # A worker that is told to stop takes nothing more, so what fired has to be done before.
+    site.completed(1)
     first.terminate()
     assert first.ended() == 0
-    site.completed(1)
     missed = site.app.schedules.get("deployed").next_slot
     assert missed is not None
     wait_until(lambda: time.time() * SECOND > missed + SECOND // 2)
     second = site.start_worker()
-    site.completed(2)
+    site.sessions()
+    up = time.time() * SECOND
+    wait_until(lambda: missed in {slot.slot for slot in fired(site, "deployed")})
+    wait_until(lambda: site.rows(f"select 1 from finished where slot = {missed}"))
     site.app.schedules.pause("deployed")
     second.terminate()
     assert second.ended() == 0
 
     late = {slot.slot: slot.at - slot.slot for slot in fired(site, "deployed")}
-    assert SECOND // 2 < late[missed] < 4 * SECOND
+    assert SECOND // 2 < late[missed] < up - missed + SPARE * SECOND
     made = site.rows(f"select count(*) from finished where slot = {missed}")
     assert made == [(1,)]

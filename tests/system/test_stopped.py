@@ -8,7 +8,7 @@ from tests.system.harness import Site, WorkerProcess, wait_until
 
 pytestmark = pytest.mark.slow
 
-LEASE = 1.0
+LEASE = 2.0
 LONG = 20.0
 """The lease of who takes over: a busy machine must not cost it."""
 

@@ -6,9 +6,12 @@ import signal
 import psutil
 import pytest
 
-from tests.system.harness import Site, WorkerProcess, wait_until
+from tests.system.harness import Site, WorkerProcess, gone, wait_until
 
 pytestmark = pytest.mark.slow
+
+LEASE = 10.0
+"""Seconds; where a death is seen at once nobody waits for them."""
 
 
 def children(parent: WorkerProcess, count: int = 2) -> list[int]:
@@ -21,15 +24,10 @@ def children(parent: WorkerProcess, count: int = 2) -> list[int]:
     return wait_until(find)
 
 
-def gone(pids: list[int]) -> bool:
-    """Say whether none of these processes lives."""
-    return not any(map(psutil.pid_exists, pids))
-
-
 @pytest.fixture
 def parent(sqlite_site: Site) -> WorkerProcess:
     """A supervisor of two workers that have begun to work."""
-    parent = sqlite_site.start_worker(processes=2, lease=1, concurrency=2)
+    parent = sqlite_site.start_worker(processes=2, lease=LEASE, concurrency=2)
     sqlite_site.sessions(2)
     return parent
 
@@ -54,13 +52,13 @@ def test_stopping_the_supervisor_stops_its_workers_in_good_order(
 ) -> None:
     """R3.6: what runs is finished, and the exit code says that all went well."""
     site = sqlite_site
-    pids = children(parent)
+    below = [psutil.Process(pid) for pid in children(parent)]
     site.submit("note", range(4), seconds=1.0)
     site.started(range(4))
     parent.terminate()
 
     assert parent.ended() == 0
-    assert gone(pids)
+    assert gone(below)
     assert site.record.times("end") == dict.fromkeys(range(4), 1)
 
 
@@ -69,11 +67,11 @@ def test_a_killed_supervisor_leaves_no_worker_behind(
 ) -> None:
     """R3.6: its workers notice, finish what runs and end."""
     site = sqlite_site
-    pids = children(parent)
+    below = [psutil.Process(pid) for pid in children(parent)]
     site.submit("note", range(4), seconds=1.0)
     site.started(range(4))
     parent.kill()
-    wait_until(lambda: gone(pids))
+    wait_until(lambda: gone(below))
 
     assert site.record.times("end") == dict.fromkeys(range(4), 1)
     assert site.rows("select id from session where closed_at is null") == []

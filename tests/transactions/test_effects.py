@@ -71,7 +71,7 @@ async def test_who_comes_second_waits_for_the_first(
 
 async def _until_somebody_waits(place: Place) -> None:
     sql = "select exists (select from pg_locks where not granted)"
-    async with asyncio.timeout(10), place.connection() as line:
+    async with asyncio.timeout(60), place.connection() as line:
         while not await line.fetchval(sql):
             pass
 

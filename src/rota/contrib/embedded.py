@@ -12,11 +12,13 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import quote
 
+from rota.clock import new_rng
 from rota.contrib._postgres_wheel import Programs
 from rota.errors import ConfigurationError
 
@@ -24,6 +26,8 @@ StopMode = Literal["fast", "immediate"]
 
 HOST = "127.0.0.1"
 SUPERUSER = "postgres"
+PORTS = range(10_000, 32_000)
+"""Of these no common system lends one to a connection that goes out."""
 PORT_ATTEMPTS = 3  # another process may take the free port before the server does
 
 # Goes on when it is told to or when its owner ends, however that happens, SIGKILL included.
@@ -148,7 +152,7 @@ class EmbeddedPostgres:
 
     def _start_on_free_port(self) -> None:
         for attempt in range(1, PORT_ATTEMPTS + 1):
-            self.port = _free_port()
+            self.port = free_port()
             self._configure({"port": str(self.port)})  # of several lines the last one counts
             try:
                 self.start()
@@ -180,8 +184,15 @@ class EmbeddedPostgres:
         self._programs.run(program, *arguments)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port
+def free_port() -> int:
+    """Return a port of this machine's loopback address that nobody uses at present.
+
+    It is none that the system lends to connections: one of those may be taken by any program's
+    connection before the server is up or while it is down, even by a client's that tries in vain
+    to reach that very port. Raises `ConfigurationError` if none can be found.
+    """
+    for port in new_rng().sample(PORTS, 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((HOST, port))
+            return port
+    raise ConfigurationError(f"no port of {HOST} from {PORTS.start} to {PORTS.stop} is free")

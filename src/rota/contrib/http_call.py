@@ -116,8 +116,6 @@ def _handler(line: Line) -> Any:
 
         `secret` names what the body is signed with; with an `envelope` that says which run it is.
         """
-        from rota.contrib._http_outcome import host_of, outcomes, settle, wait
-
         request = _request(
             ctx,
             url=url,
@@ -129,18 +127,25 @@ def _handler(line: Line) -> Any:
             follow=follow,
             now=line.now(),
         )
-        host = host_of(url)
-        held = line.slowed.wait(host, line.monotonic())
-        if held:
-            raise Snooze(round(held, 3))
-        async with outcomes():
-            reply = await fetcher.fetch(request)
-        least = wait(reply.retry_after, line.now())
-        line.slowed.told(host, reply.status, least, line.monotonic())
-        return settle(reply, line.now())
+        return await _called(line, fetcher, request)
 
     call_url.line = line  # type: ignore[attr-defined]
     return call_url
+
+
+async def _called(line: Line, fetcher: "Fetcher", request: "Request") -> dict[str, Any]:
+    """Send the request unless its host asked for rest; return what the task's result is."""
+    from rota.contrib._http_outcome import host_of, outcomes, settle, wait
+
+    host = host_of(request.url)
+    held = line.slowed.wait(host, line.monotonic())
+    if held:
+        raise Snooze(round(held, 3))
+    async with outcomes():
+        reply = await fetcher.fetch(request)
+    least = wait(reply.retry_after, line.now())
+    line.slowed.told(host, reply.status, least, line.monotonic())
+    return settle(reply, line.now())
 
 
 # -- what is sent ---------------------------------------------------------------------------------

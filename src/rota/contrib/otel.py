@@ -19,7 +19,7 @@ from rota.config import SECOND
 from rota.contrib import otel_names as names
 from rota.errors import ConfigurationError
 from rota.model import Claimed, NewTask
-from rota.policy.lifecycle import Ending, Failed, Snoozed, TimedOut
+from rota.policy.lifecycle import Ending, Failed, TimedOut, outcome_of
 from rota.tracing import Ended, with_headers
 
 if TYPE_CHECKING:
@@ -129,12 +129,10 @@ class Spans:
         return ended
 
     def _end_run(self, span: Any, ending: Ending) -> None:
-        span.set_attribute(names.OUTCOME, type(ending).__name__.lower())
+        span.set_attribute(names.OUTCOME, outcome_of(ending))
         if isinstance(ending, Failed | TimedOut):
             # The type alone: a message may hold what the payload held (S11).
             self._failed(span, ending.error.type)
-        elif isinstance(ending, Snoozed):
-            span.set_attribute(names.OUTCOME, "snoozed")
         span.end()
 
     # -- batches of workers ---------------------------------------------------------------------

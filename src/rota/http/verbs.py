@@ -15,8 +15,7 @@ from msgspec import Raw, Struct
 from rota.access import Role
 from rota.backend import Backend
 from rota.model import State
-from rota.shares import KindSettings, QueueSettings, TenantSettings
-from rota.store.sharing import AnySettings
+from rota.shares import AnySettings, KindSettings, QueueSettings, TenantSettings
 
 READ = frozenset({Role.READ})
 BY_ID = frozenset({Role.READ, Role.SUBMIT})

@@ -23,7 +23,6 @@ HINTS_MEDIA = "application/x-ndjson"
 STREAM_QUIET = 15.0
 """A stream of hints has a sign of life at least this often, in seconds."""
 
-OUTCOMES = ("completed", "failed", "timed_out", "snooze", "cancelled", "released", "expired")
 Outcome = Literal["completed", "failed", "timed_out", "snooze", "cancelled", "released", "expired"]
 Verdict = Literal["applied", "duplicate", "stale", "unknown", "invalid"]
 

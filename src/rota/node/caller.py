@@ -58,7 +58,7 @@ class Caller:
                 try:
                     args, kwargs = kind.arguments.load(run.claimed.payload, context)
                 except InvalidTask as error:
-                    raise _Unreadable(error) from None
+                    raise endings.Unreadable(error) from None
                 run.coroutine = work = kind.handler(*args, **kwargs)
                 ending: Ending = endings.of_result(await work)
             elif kind.executor == "process":
@@ -77,7 +77,7 @@ class Caller:
         if run.kind.hooks.on_failure and isinstance(ending, Failed | TimedOut):
             if isinstance(ending, TimedOut):
                 error = HandlerTimedOut(ending.error.message)
-            elif isinstance(error, _Unreadable):
+            elif isinstance(error, endings.Unreadable):
                 error = error.cause
             await call_hooks(run.kind.hooks.on_failure, self.aside, run.context, error)
 
@@ -105,7 +105,7 @@ class Caller:
         try:
             args, kwargs = kind.arguments.load(run.claimed.payload, run.context, resources)
         except InvalidTask as error:
-            raise _Unreadable(error) from None
+            raise endings.Unreadable(error) from None
         await call_hooks(hooks.before, self.aside, run.context)
         if kind.is_async:
             run.coroutine = work = kind.handler(*args, **kwargs)
@@ -135,7 +135,7 @@ class Caller:
             return endings.timed_out(run.claimed, run.session_id, now)
         if run.stopped is not None or isinstance(error, LeaseLost):
             return Released()
-        if isinstance(error, _Unreadable):
+        if isinstance(error, endings.Unreadable):
             return endings.unreadable(error.cause, run.claimed, run.session_id, now)
         return endings.of_exception(error, run.claimed, run.session_id, now, run.kind.verdicts)
 
@@ -146,9 +146,3 @@ def _contained(work: Callable[[], T]) -> T:
     except StopIteration as error:
         # No future can carry it; whoever waits would wait for ever.
         raise RuntimeError("the handler raised StopIteration") from error
-
-
-class _Unreadable(Exception):
-    def __init__(self, cause: InvalidTask) -> None:
-        super().__init__(str(cause))
-        self.cause = cause

@@ -214,7 +214,7 @@ def _ending(said: Ended) -> Ending:
     if said.completed:
         return Completed(said.result)
     if said.error is not None:
-        return Failed(said.error, permanent=said.permanent, after=said.after)
+        return Failed(said.error, said.permanent, said.after, said.least)
     if said.until is not None:
         return Snoozed(said.until)
     return Cancelled(said.reason or "")

@@ -76,7 +76,7 @@ class ChildProcess:
         try:
             result = self._call(run, kind)
             ending: Ending = endings.of_result(result)
-        except _Unreadable as unreadable:
+        except endings.Unreadable as unreadable:
             ending = endings.unreadable(unreadable.cause, *self._about(run))
             self._call_hooks(kind.hooks.on_failure, run.context, unreadable.cause)
         except BaseException as error:
@@ -94,7 +94,7 @@ class ChildProcess:
         try:
             args, kwargs = kind.arguments.load(run.claimed.payload, run.context, resources)
         except InvalidTask as error:
-            raise _Unreadable(error) from None
+            raise endings.Unreadable(error) from None
         self._call_hooks(kind.hooks.before, run.context)
         return kind.handler(*args, **kwargs)
 
@@ -106,12 +106,6 @@ class ChildProcess:
         return run.claimed, run.session_id, self._clock.now()
 
 
-class _Unreadable(Exception):
-    def __init__(self, cause: InvalidTask) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
 async def _here(work: Callable[[], T]) -> T:
     return work()
 
@@ -120,9 +114,13 @@ def _said(ending: Ending, *, completed_here: bool) -> Ended:
     match ending:
         case Completed(result):
             return Ended(completed=True, result=result, completed_here=completed_here)
-        case Failed(error, permanent, after):
+        case Failed(error, permanent, after, least):
             return Ended(
-                error=error, permanent=permanent, after=after, completed_here=completed_here
+                error=error,
+                permanent=permanent,
+                after=after,
+                least=least,
+                completed_here=completed_here,
             )
         case Snoozed(until):
             return Ended(until=until, completed_here=completed_here)

@@ -14,6 +14,7 @@ from rota.node.counts import Counts
 from rota.node.pools import PoolQueues
 from rota.node.reporter import Reporter
 from rota.node.slots import Slots
+from rota.node.waiting import within
 from rota.outage import OUTAGES, pause_after
 
 log = logging.getLogger("rota.worker")
@@ -113,10 +114,10 @@ class Claimer:
             self._room.clear()
             want = self._want()
             if want < 1:
-                await _either(self._room, STALE)
+                await within(STALE, self._room)
                 self._hand_back_stale()
             elif wait := await self._step(want):
-                await _either(self._news, wait)
+                await within(wait, self._news)
 
     async def _step(self, want: int) -> float:
         """Claim once; say for how many seconds there will be no more unless there is news."""
@@ -251,11 +252,3 @@ class Claimer:
 
 def _earlier(one: Micros | None, other: Micros | None) -> Micros | None:
     return min((at for at in (one, other) if at is not None), default=None)
-
-
-async def _either(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        pass

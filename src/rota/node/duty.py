@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from rota.clock import LONGEST_WAIT, Clock, Rng
 from rota.errors import StoreError
+from rota.node.waiting import within
 from rota.outage import OUTAGES, pause
 
 log = logging.getLogger("rota.node")
@@ -37,7 +38,7 @@ class Duty:
             self._sign.clear()
             wait = await self._once()
             if wait > 0 and not self._sign.is_set():
-                await self._wait(min(wait, LONGEST_WAIT))
+                await within(min(wait, LONGEST_WAIT), self._sign)
 
     async def _once(self) -> float:
         try:
@@ -52,10 +53,3 @@ class Duty:
         else:
             self._outages = 0
         return wait
-
-    async def _wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._sign.wait()
-        except TimeoutError:
-            pass

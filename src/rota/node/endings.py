@@ -45,6 +45,14 @@ _NOTHING = Completed()
 _ALL_ARE_RETRIED = Verdicts()
 
 
+class Unreadable(Exception):
+    """A payload that does not fit its handler; `cause` says where."""
+
+    def __init__(self, cause: InvalidTask) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 def of_result(result: Any) -> Completed:
     """Return how a handler that returned ends; `HandlerError` if the result is not JSON."""
     if result is None:

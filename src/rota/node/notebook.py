@@ -13,6 +13,7 @@ from rota.context import Settled
 from rota.errors import LeaseLost, StoreError
 from rota.model import Note
 from rota.node.run import HandOut
+from rota.node.waiting import within
 from rota.outage import OUTAGES, pause_after
 
 log = logging.getLogger("rota.worker")
@@ -105,7 +106,7 @@ class Notebook:
         tries = 0
         while True:
             await self._news.wait()
-            await _either(self._hurry, WITHIN)
+            await within(WITHIN, self._hurry)
             self._news.clear()
             self._hurry.clear()
             try:
@@ -189,11 +190,3 @@ def _answer(done: Future[None], error: BaseException | None) -> None:
         done.set_result(None)
     else:
         done.set_exception(error)
-
-
-async def _either(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        pass

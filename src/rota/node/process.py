@@ -44,11 +44,7 @@ def run_here(
         backend = connect()
         worker = Worker(registry, backend, settings, rng=rng, version=version)
         _watch_signals(worker)
-        log.info(
-            "worker %d takes %s",
-            os.getpid(),
-            worker.plan,
-        )
+        log.info("worker %d takes %s", os.getpid(), worker.plan)
         others = [] if beside is None else [asyncio.create_task(beside())]
         if watch is not None:
             others.append(watch(worker, backend))

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from rota.node.run import Run
-from rota.policy.lifecycle import Ending, Failed, TimedOut
+from rota.policy.lifecycle import Ending, Failed, TimedOut, outcome_of
 from rota.times import show_instant
 from rota.tracing import Tracer
 
@@ -38,11 +38,6 @@ def log_run(run: Run, ending: Ending, seconds: float) -> None:
             "error.type": error,
         },
     )
-
-
-def outcome_of(ending: Ending) -> str:
-    """Return one word for how a run ended."""
-    return "timed_out" if isinstance(ending, TimedOut) else type(ending).__name__.lower()
 
 
 async def traced(tracer: Tracer, run: Run, work: Coroutine[Any, Any, None]) -> None:

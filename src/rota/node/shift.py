@@ -60,28 +60,34 @@ class Shift:
             applied=applied,
         )
         self.reporter.tracer = pools.slots[0].tracer
+        self.claimers = self._make_claimers(pooled)
+        self._heart = self._make_heart()
+
+    def _make_claimers(self, pooled: tuple[str, ...]) -> list[Claimer]:
         turn = asyncio.Lock()
-        self.claimers = [
+        return [
             Claimer(
-                backend,
-                session.id,
-                PoolQueues(backend, pools.plan, number),
+                self._backend,
+                self._session.id,
+                PoolQueues(self._backend, self._pools.plan, number),
                 slots=slots,
                 reporter=self.reporter,
-                counts=counts,
-                rng=rng,
+                counts=self._counts,
+                rng=self._rng,
                 pooled=pooled,
                 turn=turn,
                 gone=self._lose,
             )
-            for number, slots in enumerate(pools.slots)
+            for number, slots in enumerate(self._pools.slots)
         ]
-        self._heart = Heart(
-            backend.pulse(),
-            session.id,
-            lease=settings.lease,
-            clock=backend.clock,
-            rng=rng,
+
+    def _make_heart(self) -> Heart:
+        return Heart(
+            self._backend.pulse(),
+            self._session.id,
+            lease=self._settings.lease,
+            clock=self._backend.clock,
+            rng=self._rng,
             on_lost=self._lease_lost,
             on_cancels=self._asked,
             on_drain=self._drain_asked,

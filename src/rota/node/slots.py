@@ -74,12 +74,7 @@ class Slots:
         self._stops = Stops(clock, give_up=self._give_up)
         self._line = PoolLine(0 if pool is None else pool.size, clock)
         self.caller = Caller(
-            clock,
-            concurrency,
-            self._stops,
-            pool=pool,
-            finished=self._finished,
-            resources=resources,
+            clock, concurrency, self._stops, pool=pool, finished=self._finished, resources=resources
         )
         self.session_id = ""
         self.notebook: Notebook | None = None

@@ -11,6 +11,7 @@ from rota.clock import Clock, new_rng
 from rota.errors import RotaError
 from rota.node.neighbours import Neighbours
 from rota.node.process import CHILD, SUPERVISED
+from rota.node.waiting import within
 
 log = logging.getLogger("rota.supervisor")
 
@@ -68,7 +69,7 @@ class Supervisor:
             burial = asyncio.create_task(self._bury())
             self._burials.add(burial)
             burial.add_done_callback(self._burials.discard)
-            if await self._told_to_end(wait):
+            if await within(wait, self._ending):
                 return 1
 
     async def _child(self, number: int) -> int:
@@ -100,14 +101,6 @@ class Supervisor:
             log.warning("the store was not told of the death (%s)", str(error) or "no answer")
         finally:
             await backend.close()
-
-    async def _told_to_end(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._ending.wait()
-        except TimeoutError:
-            return False
-        return True
 
 
 def supervise(

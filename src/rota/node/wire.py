@@ -80,6 +80,7 @@ class Ended(Struct, frozen=True, tag=True):
     error: AttemptError | None = None
     permanent: bool = False
     after: Micros | None = None
+    least: Micros | None = None
     until: Micros | None = None
     reason: str | None = None
     completed_here: bool = False

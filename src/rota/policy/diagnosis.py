@@ -1,5 +1,6 @@
 """What is wrong with the work, judged by facts alone: who waits for what, and what to do."""
 
+import shlex
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -79,12 +80,7 @@ def _clock(facts: Facts) -> Iterator[Finding]:
 
 
 def _keys(facts: Facts) -> Iterator[Finding]:
-    live = [
-        key
-        for key in facts.keys
-        if key.revoked_at is None and (key.expires_at is None or key.expires_at > facts.now)
-    ]
-    if not live:
+    if not any(key.live(facts.now) for key in facts.keys):
         yield Finding(
             Severity.NOTE,
             "no_key",
@@ -275,16 +271,19 @@ def _limits(facts: Facts) -> Iterator[Finding]:
     for use in facts.uses:
         if _full(use):
             limit = use.limit
-            scope = [
-                f"--{noun} {name}"
+            # The tenant of tasks without any is "", which has to be typed like that.
+            scope = {
+                f"--{noun}": shlex.quote(name)
                 for noun, name in (("queue", limit.queue), ("tenant", limit.tenant))
                 if name is not None
-            ]
+            }
             yield Finding(
                 Severity.NOTE,
                 "limit_full",
-                f"limit {'/'.join(filter(None, (limit.queue, limit.tenant)))} runs "
+                f"limit {'/'.join(scope.values())} runs "
                 f"{use.running} of {limit.max_running}; what else falls under it waits",
-                f"if it may be more: rota limits set {' '.join(scope)} --max-running N",
+                "if it may be more: rota limits set "
+                f"{' '.join(f'{option} {name}' for option, name in scope.items())} "
+                "--max-running N",
                 {"running": use.running, "max_running": limit.max_running},
             )

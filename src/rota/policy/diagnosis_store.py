@@ -70,11 +70,11 @@ def _transactions(server: Server) -> Iterator[Finding]:
         if not idle and open_.length < LONG:
             continue
         who = f"{open_.application or 'an unnamed program'} (pid {open_.pid})"
-        does = "sits idle in" if idle else "has been in"
+        does = "has sat idle in" if idle else "has been in"
         yield Finding(
             Severity.WARNING,
             "idle_in_transaction" if idle else "long_transaction",
-            f"{who} {does} a transaction since {open_.length / SECOND:.0f} s: "
+            f"{who} {does} a transaction for {open_.length / SECOND:.0f} s: "
             "dead rows cannot be cleaned up meanwhile",
             f"end it where it began, or: select pg_terminate_backend({open_.pid})",
             {

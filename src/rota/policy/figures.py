@@ -5,6 +5,7 @@ from math import ceil
 
 from msgspec import Struct
 
+from rota.config import SECOND
 from rota.figures import RECENT, Figure, Holding, Reading, Scale, Statistic
 from rota.model import Micros, Session
 from rota.policy import patterns
@@ -15,7 +16,6 @@ ATTEMPTS_LEAST = 20
 """An error rate of fewer attempts says nothing: one failure of two would be half."""
 DRAIN = 60.0
 """What waits is to be worked off within so many seconds."""
-SECOND = 1_000_000
 
 
 class Measured(Struct, frozen=True, kw_only=True):

@@ -23,13 +23,17 @@ from rota.policy.shape import group_of
 
 LEGAL: Final[Mapping[State, frozenset[State]]] = {
     State.SCHEDULED: frozenset({State.READY, State.CANCELLED}),
-    State.READY: frozenset({State.RUNNING, State.CANCELLED}),
+    State.READY: frozenset({State.RUNNING, State.SCHEDULED, State.CANCELLED}),
     State.RUNNING: frozenset(set(State) - {State.RUNNING}),
-    State.FAILED: frozenset({State.READY}),
+    State.FAILED: frozenset({State.READY, State.SCHEDULED}),
     State.COMPLETED: frozenset(),
     State.CANCELLED: frozenset(),
 }
-"""Which states may follow which; from `failed` a task comes back only by being replayed."""
+"""Which states may follow which (design §1).
+
+Back to `scheduled` leads what is amended to a later time, and what is retried behind a gate; from
+`failed` a task comes back only if somebody retries it.
+"""
 
 
 def legal(from_: State, to: State) -> bool:
@@ -92,6 +96,15 @@ class Expired(Struct, frozen=True):
 
 Ending = Completed | Failed | TimedOut | Snoozed | Cancelled | Released | LeaseLost | Expired
 """How a hand-out ended."""
+
+
+def outcome_of(ending: Ending) -> str:
+    """Return one word for how a hand-out ended, the same in logs and in traces.
+
+    >>> outcome_of(Released())
+    'released'
+    """
+    return "timed_out" if isinstance(ending, TimedOut) else type(ending).__name__.lower()
 
 
 def decide(

@@ -5,16 +5,12 @@ from collections.abc import Iterable
 from rota.config import LEVEL
 from rota.model import Lane, Micros, PriorityClass
 from rota.shares import (
+    AnySettings,
     FairBy,
-    KindSettings,
-    QueueSettings,
     Settings,
-    TenantSettings,
     Weights,
     WhenFull,
 )
-
-AnySettings = QueueSettings | TenantSettings | KindSettings
 
 
 class Terms:

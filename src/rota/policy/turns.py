@@ -25,14 +25,13 @@ DEBT_MOST: Final[Micros] = 10 * MINUTE
 class Offer(Struct):
     """What a plan hands to one class of one queue, and what became of that.
 
-    `lanes` counts those that have more. `passed` is where the looked-at lanes end if the deal goes
-    beyond; `forfeit` has the tenants that did not use their turns.
+    `lanes` counts those that have more, and `last` is the tenant of the last one that was looked
+    at. `forfeit` has the tenants that did not use their turns.
     """
 
     stride: int
     lanes: int
     ring: list[Place] = []
-    begin: Cursor | None = None
     dealt: Dealt | None = None
     last: str = ""
     taken: int = 0
