@@ -10,6 +10,7 @@ from playwright.sync_api import (
     BrowserContext,
     Page,
     Playwright,
+    Request,
     ViewportSize,
     expect,
 )
@@ -22,6 +23,8 @@ NARROW: ViewportSize = {"width": 390, "height": 844}
 Theme = Literal["light", "dark"]
 PATIENCE = 30_000
 """Milliseconds in which what is sure to show shows, also on a machine with much else to do."""
+CALM, CALM_STEP = 300, 50
+"""Milliseconds without a request after which a page has read all that it shows."""
 
 # A policy that was broken is an event; told as an error so that it is heard like all others.
 LISTEN = """addEventListener("securitypolicyviolation", (event) =>
@@ -46,11 +49,13 @@ class Watched:
         self.school = school
         self.faults: list[str] = []
         self.requests: list[str] = []
+        self._open: set[Request] = set()
         self._allowed: set[str] = set()
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("requestfailed", self._failed)
-        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("request", self._began)
+        page.on("requestfinished", self._ended)
 
     def open(self, path: str) -> Page:
         """Show a page of the dashboard and wait until it has read what it shows."""
@@ -59,8 +64,15 @@ class Watched:
         return self.page
 
     def settled(self) -> None:
-        """Wait until the page is there and nothing is under way but the stream."""
+        """Wait until the page is there; parts of it may still be read."""
         expect(self.page.locator("h1, .empty, [role=alert]").first).to_be_visible()
+
+    def all_read(self) -> None:
+        """Wait until no request but the stream has been under way for a while."""
+        calm = 0
+        while calm < CALM:
+            self.page.wait_for_timeout(CALM_STEP)
+            calm = 0 if self._open else calm + CALM_STEP
 
     def allow(self, *texts: str) -> None:
         """Let faults with these texts pass: the test brings them about."""
@@ -75,7 +87,16 @@ class Watched:
         if message.type in {"error", "warning"}:
             self.faults.append(f"{message.type}: {message.text} {message.location.get('url', '')}")
 
-    def _failed(self, request: Any) -> None:
+    def _began(self, request: Request) -> None:
+        self.requests.append(request.url)
+        if not request.url.partition("?")[0].endswith("/v1/events"):
+            self._open.add(request)
+
+    def _ended(self, request: Request) -> None:
+        self._open.discard(request)
+
+    def _failed(self, request: Request) -> None:
+        self._ended(request)
         # Leaving a page ends its requests; everything else that fails is a fault.
         if request.failure != "net::ERR_ABORTED":
             self.faults.append(f"failed: {request.url} {request.failure}")

@@ -142,6 +142,7 @@ def test_another_tenants_link_shows_nothing_not_even_that_it_is_there(
             said = []
             for address in pair:
                 page = seen.open(address)
+                seen.all_read()
                 expect(page.locator("main [role=alert], main .empty").first).to_be_visible()
                 name = address.rpartition("/")[2]
                 text = page.locator("main").inner_text().replace(name, "ID")
